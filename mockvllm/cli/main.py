@@ -1,0 +1,32 @@
+"""The `mockvllm` command. Each sub-command is one small module, imported only when it is called."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {
+    "serve": "start a server (vLLM's flags, and ours)",
+}
+
+
+def usage() -> str:
+    rows = "\n".join(f"  {name:16} {text}" for name, text in COMMANDS.items())
+    return f"usage: mockvllm COMMAND [flags]   (mockvllm COMMAND --help)\n\n{rows}"
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Dispatch to `mockvllm.cli.<command>.main(argv)`; exit 2 for an unknown command."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    if not args or args[0] in ("-h", "--help"):
+        print(usage())
+        raise SystemExit(0 if args else 2)
+    if args[0] in ("-V", "--version"):
+        from mockvllm import __version__
+
+        print(f"mockvllm {__version__}")
+        return
+    if args[0] not in COMMANDS:
+        print(f"mockvllm: no such command: {args[0]}\n\n{usage()}", file=sys.stderr)
+        raise SystemExit(2)
+    module = importlib.import_module(f"mockvllm.cli.{args[0].replace('-', '_')}")
+    raise SystemExit(module.main(args[1:]))

@@ -1,0 +1,12 @@
+"""Scheduling rules that differ by release (vLLM V1 scheduler, 0.30 to 0.33)."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class SchedulerRules:
+    """Each field is one rule; the values stand in the profile's TOML file."""
+
+    self_preemption_ends_priority_pass: bool
+    prefill_schedule_interval_without_dp: bool
+    threshold_applies_to_lone_request: bool

@@ -1,0 +1,12 @@
+"""Bytes and texts that differ by release (vLLM's API server, 0.30 to 0.33)."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class WireRules:
+    """Each field is one difference; the values stand in the profile's TOML file."""
+
+    weight_versions: bool
+    chunk_kv_transfer_params: bool
+    valid_aliases_in_404: bool
