@@ -1,13 +1,15 @@
 # Two commands do everything on a fresh machine: `make serve` and `make test`.
-PYTHON ?= python3
-VENV   ?= .venv
-BIN    := $(VENV)/bin
-ARGS   ?=
+# PYTHON=/usr/bin/python3 picks an interpreter; ARGS="--port 9000" goes to the command.
+VENV ?= .venv
+BIN  := $(VENV)/bin
+ARGS ?=
 
-.PHONY: serve test lint types contracts clean
+export PYTHON
+
+.PHONY: serve test lint image clean
 
 serve: $(VENV)/.serve
-	$(BIN)/mockvllm serve $(ARGS)
+	@exec $(BIN)/mockvllm serve $(ARGS)
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(ARGS)
@@ -18,13 +20,19 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Built and run as CI does it, without a daemon; with one: docker build -t mockvllm .
+image:
+	scripts/image build
+
 $(VENV)/.serve: pyproject.toml scripts/install
-	sh scripts/install $(VENV) "$(PYTHON)" -e ".[tokenizer]"
-	touch $@
+	@echo "installing into $(VENV)"
+	@scripts/install $(VENV) -e ".[tokenizer]"
+	@touch $@
 
 $(VENV)/.dev: pyproject.toml scripts/install
-	sh scripts/install $(VENV) "$(PYTHON)" -e ".[all]" --group dev
-	touch $@ $(VENV)/.serve
+	@echo "installing into $(VENV), with what tests and linters need"
+	@scripts/install $(VENV) -e ".[all]" --group dev
+	@touch $@ $(VENV)/.serve
 
 clean:
 	rm -rf $(VENV)
