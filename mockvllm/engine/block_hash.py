@@ -26,7 +26,7 @@ def hash_seed(algorithm: str, python_hash_seed: str | None, random_hex: Callable
 
 
 def extra_keys(lora: tuple[str, str] | None, cache_salt: str | None, *, first: bool) -> ExtraKeys | None:
-    """The extra keys of a request's block: its LoRA (name, path) on each, its salt on the first. An empty salt is none."""
+    """The extra keys of a request's block: the LoRA (name, path) on each, the salt on the first (if not empty)."""
     keys: list[tuple[str, ...]] = []
     if lora:
         keys.append(("lora", *lora))
@@ -41,7 +41,7 @@ def untagged(keys: ExtraKeys | None) -> tuple[str, ...] | None:
 
 
 def int_hash(digest: bytes) -> int:
-    """The form of a hash in KV events (VLLM_KV_EVENTS_USE_INT_BLOCK_HASHES=1): its last 8 bytes, unsigned, big-endian."""
+    """The form of a hash in KV events (VLLM_KV_EVENTS_USE_INT_BLOCK_HASHES=1): its last 8 bytes, big-endian."""
     return int.from_bytes(digest[-8:], "big")
 
 
