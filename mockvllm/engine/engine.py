@@ -1,0 +1,137 @@
+"""The engine: requests in, batches and tokens out. Time is an argument, and the same calls give the same answers."""
+
+from collections.abc import Sequence
+
+from mockvllm.engine.config import SchedulerConfig
+from mockvllm.engine.hashing import HashBlock, hash_block
+from mockvllm.engine.kv_cache import KVCacheManager, PrefixCacheStats
+from mockvllm.engine.kv_events import KVEvent
+from mockvllm.engine.listener import EngineListener, Listeners
+from mockvllm.engine.output import RequestOutput, SchedulerOutput, SchedulerStats
+from mockvllm.engine.paced import PacedScheduler
+from mockvllm.engine.request import Request, RequestStatus
+from mockvllm.engine.scheduler import PauseState, Scheduler
+from mockvllm.engine.step_time import Fixed, StepTime
+from mockvllm.profiles import load
+from mockvllm.profiles.scheduler import SchedulerRules
+
+
+class Engine:
+    """vLLM V1's scheduler and KV cache with a model of step time in place of a GPU.
+
+    `rules` are those of a release (default: 0.33.0). Under `Fixed` scheduling is synchronous whatever
+    `config.async_scheduling` says, and a result carries at most `max_tokens_per_result` tokens.
+    """
+
+    def __init__(
+        self,
+        config: SchedulerConfig,
+        step_time: StepTime,
+        hash_block: HashBlock = hash_block,
+        listeners: Sequence[EngineListener] = (),
+        *,
+        rules: SchedulerRules | None = None,
+        max_tokens_per_result: int = 16,
+    ) -> None:
+        self.config = config
+        self.step_time = step_time
+        self.paced = isinstance(step_time, Fixed)
+        self.async_scheduling = config.async_scheduling and not self.paced
+        self._listeners = Listeners(listeners)
+        self._kv_events: list[KVEvent] = []
+        self.kv_cache = KVCacheManager(config, hash_block, self._kv_events if self._listeners.kv else None)
+        rules = rules or load("0.33").scheduler
+        self.scheduler: Scheduler
+        if isinstance(step_time, Fixed):
+            self.scheduler = PacedScheduler(
+                config, rules, self.kv_cache, self._listeners, step_time.pacing, max_tokens_per_result
+            )
+        else:
+            self.scheduler = Scheduler(config, rules, self.kv_cache, self._listeners, self.async_scheduling)
+
+    def add(self, request: Request, now: float) -> None:
+        """Puts a request into the waiting queue. A prompt that never fits (`fits`) blocks the queue, as in vLLM."""
+        self.scheduler.add(request, now)
+
+    def abort(self, request: Request, now: float) -> None:
+        """Ends a request; seat and blocks are free at once. Nothing happens if it is unknown or finished."""
+        if request.status not in (RequestStatus.NEW, RequestStatus.FINISHED):
+            self.scheduler.abort(request, now)
+
+    def schedule(self, now: float) -> SchedulerOutput:
+        """The next batch, possibly empty."""
+        output = self.scheduler.schedule(now)
+        output.step_seconds = self.step_time.seconds(output)
+        for tell in self._listeners.batch:
+            tell(output, now)
+        return output
+
+    def update(self, output: SchedulerOutput, now: float) -> list[RequestOutput]:
+        """Delivers the tokens of a batch; batches are updated in the order in which they were scheduled."""
+        results = self.scheduler.update(output, now)
+        if self._kv_events:
+            events = self.take_kv_events()
+            for tell_kv in self._listeners.kv:
+                tell_kv(events, now)
+        if self._listeners.step:
+            stats = self._make_stats()
+            for tell in self._listeners.step:
+                tell(results, stats, now)
+        return results
+
+    def step_seconds(self, output: SchedulerOutput) -> float:
+        """How long the step of a batch takes, as decided when it was scheduled."""
+        return output.step_seconds
+
+    def next_deadline(self) -> float | None:
+        """`fixed`: when schedule() has something to do; a time that has passed means at once. None otherwise."""
+        return self.scheduler.next_deadline()
+
+    @property
+    def has_requests(self) -> bool:
+        """Whether a step has anything to do: requests, or (unless paced) a finish not yet passed on by schedule()."""
+        return self.scheduler.has_requests()
+
+    @property
+    def num_running(self) -> int:
+        return len(self.scheduler.running)
+
+    @property
+    def num_waiting(self) -> int:
+        return self.scheduler.num_waiting
+
+    @property
+    def num_free_blocks(self) -> int:
+        return self.kv_cache.pool.num_free_blocks
+
+    def fits(self, num_prompt_tokens: int) -> bool:
+        """Whether a prompt of this length can ever be computed in this KV cache."""
+        return self.kv_cache.num_blocks_for(num_prompt_tokens) <= self.kv_cache.pool.num_usable_blocks
+
+    def pause(self, state: PauseState, now: float) -> None:
+        """Stops admission (PAUSED_NEW) or everything (PAUSED_ALL) until `resume`."""
+        self.scheduler.pause(state, now)
+
+    def resume(self, now: float) -> None:
+        self.scheduler.resume(now)
+
+    def reset_prefix_cache(self, reset_running: bool, now: float) -> bool:
+        """Forgets all cached blocks; False, and nothing forgotten, while a block is held. `reset_running` preempts all
+        running requests first."""
+        return self.scheduler.reset_prefix_cache(reset_running, now)
+
+    def take_kv_events(self) -> list[KVEvent]:
+        """KV events that no update has passed on yet, and no update will."""
+        events = self._kv_events[:]
+        self._kv_events.clear()
+        return events
+
+    def _make_stats(self) -> SchedulerStats:
+        stats = SchedulerStats(
+            num_running_reqs=self.num_running,
+            num_waiting_reqs=self.num_waiting,
+            kv_cache_usage=self.kv_cache.usage,
+            prefix_cache_stats=self.kv_cache.prefix_cache_stats,
+        )
+        self.kv_cache.prefix_cache_stats = PrefixCacheStats()
+        return stats

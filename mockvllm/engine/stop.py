@@ -1,0 +1,86 @@
+"""Stop conditions, in vLLM's order: EOS, a stop token, the limits, repetition.
+
+What a request says is known ahead, so the conditions are not asked after every token: `check_stop` looks ahead once and
+sets `request.check_at`, the token count below which none of them can hold. Nothing else of the engine uses this
+foresight: the asynchronous scheduler still schedules the step past an EOS that the real one cannot foresee.
+"""
+
+from collections.abc import Sequence
+
+from mockvllm.engine.request import FinishReason, RepetitionDetection, Request
+
+LOOK_AHEAD = 64  # output tokens examined at a time
+
+
+def check_stop(request: Request, max_model_len: int) -> FinishReason | None:
+    """The reason why `request` ends with the token it has just said, which is also set on it with its `stop_reason`.
+    If it does not end, `check_at` is moved on. Call it when `num_tokens` has reached `check_at`, and before the first
+    token."""
+    said = request.num_output_tokens
+    if said:
+        reason = _reason(request, said, max_model_len)
+        if reason is not None:
+            request.finish_reason = reason
+            return reason
+    request.check_at = request.num_prompt_tokens + _next_check(request, said, max_model_len)
+    return None
+
+
+def _limit(request: Request, max_model_len: int) -> int:
+    return min(request.max_tokens, max_model_len - request.num_prompt_tokens)
+
+
+def _stop_ids(request: Request) -> set[int]:
+    ids = set(request.stop_token_ids)
+    if request.eos_token_id is not None and not request.ignore_eos:
+        ids.add(request.eos_token_id)
+    return ids
+
+
+def _reason(request: Request, said: int, max_model_len: int) -> FinishReason | None:
+    token = request.outputs.token(said - 1)
+    if token == request.eos_token_id and not request.ignore_eos:
+        return "stop"
+    if token in request.stop_token_ids:
+        request.stop_reason = token
+        return "stop"
+    if request.outputs.end is not None and said >= request.outputs.end:
+        return "stop"
+    if said >= _limit(request, max_model_len):
+        return "length"
+    rule = request.repetition_detection
+    if rule is not None and said >= request.min_tokens and _repeats(request, said, rule):
+        request.stop_reason = "repetition_detected"
+        return "repetition"
+    return None
+
+
+def _repeats(request: Request, said: int, rule: RepetitionDetection) -> bool:
+    window = rule.max_pattern_size * rule.min_count
+    return repeats(request.outputs.tokens(max(0, said - window), said), rule)
+
+
+def _next_check(request: Request, said: int, max_model_len: int) -> int:
+    """After how many output tokens a stop condition may hold next."""
+    end = request.outputs.end
+    limit = _limit(request, max_model_len) if end is None else min(end, _limit(request, max_model_len))
+    if request.repetition_detection is not None:
+        return max(said + 1, min(limit, request.min_tokens))
+    ids = _stop_ids(request)
+    if not ids:
+        return max(limit, said + 1)
+    horizon = min(said + LOOK_AHEAD, limit)
+    ahead = request.outputs.tokens(said, horizon)
+    if ids.isdisjoint(ahead):
+        return max(horizon, said + 1)
+    return said + 1 + next(i for i, token in enumerate(ahead) if token in ids)
+
+
+def repeats(tokens: Sequence[int], rule: RepetitionDetection) -> bool:
+    """Whether `tokens` end in `min_count` copies of one pattern of an allowed size."""
+    count = len(tokens)
+    for size in range(max(1, rule.min_pattern_size), rule.max_pattern_size + 1):
+        span = size * rule.min_count
+        if span <= count and tokens[count - span + size :] == tokens[count - span : count - size]:
+            return True
+    return False
