@@ -25,6 +25,11 @@ class EngineCore:
         self._queue_size = BATCH_QUEUE_SIZE if engine.async_scheduling else 1
 
     @property
+    def num_batches(self) -> int:
+        """Batches that are scheduled and not yet complete."""
+        return len(self._batches)
+
+    @property
     def has_work(self) -> bool:
         """Whether a tick would do anything, now or (`fixed`) at the engine's next deadline."""
         return bool(self._batches) or self.engine.has_requests

@@ -1,0 +1,90 @@
+"""The loop of vLLM's engine core under any clock: schedule, wait until the step is over, update, again."""
+
+from collections.abc import Callable
+
+from mockvllm.clock.protocol import Clock, Timer
+from mockvllm.engine import EngineCore, Request, RequestOutput, SchedulerOutput
+
+Deliver = Callable[[list[RequestOutput], float], None]
+
+
+class Driver:
+    """Runs one engine on one clock. All calls come from the clock's own thread; none of them waits.
+
+    What arrives (`add`, `abort`) is known to the next `schedule()`. Steps that follow each other without a pause end at
+    absolute times, so that waking late once does not make every later step late.
+    """
+
+    def __init__(self, core: EngineCore, clock: Clock, deliver: Deliver) -> None:
+        self.core = core
+        self.clock = clock
+        self._deliver = deliver
+        self._running: SchedulerOutput | None = None
+        self._running_until = 0.0
+        self._woken = False
+        self._stopped = False
+        self._timer: Timer | None = None
+        self._tick = self._paced_tick if core.engine.paced else self._step_tick
+
+    def add(self, request: Request) -> None:
+        self.core.engine.add(request, self.clock.now())
+        self.wake()
+
+    def abort(self, request: Request) -> None:
+        """Seat and blocks are free when this returns; a no-op for a request that has ended."""
+        self.core.engine.abort(request, self.clock.now())
+        self.wake()
+
+    def stop(self) -> None:
+        """The engine is gone: nothing is scheduled or delivered any more (vLLM's engine process on SIGTERM)."""
+        self._stopped = True
+        self._set_timer(None)
+
+    def wake(self) -> None:
+        """Let a tick happen as soon as what is happening right now is over, unless a step is under way."""
+        if not (self._woken or self._stopped) and self._running is None:
+            self._woken = True
+            self.clock.call_soon(self._wake_up)
+
+    def _wake_up(self) -> None:
+        self._woken = False
+        if not self._stopped and self._running is None:
+            self._tick()
+
+    def _set_timer(self, when: float | None, callback: Callable[[], None] | None = None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = self.clock.call_at(when, callback) if when is not None and callback else None
+
+    def _paced_tick(self) -> None:
+        """`fixed`: whoever is due speaks; a step takes no time. One step a tick, so that others get their turn."""
+        core, now = self.core, self.clock.now()
+        if core.begin(now) is not None:
+            self._deliver(core.complete(now), now)
+        deadline = core.engine.next_deadline()
+        if deadline is not None and deadline <= self.clock.now():
+            self._set_timer(None)
+            self.wake()
+        else:
+            self._set_timer(deadline, self._wake_up)
+
+    def _step_tick(self, starts_at: float | None = None) -> None:
+        """Fill the batch queue, then wait for the oldest batch."""
+        core, now = self.core, self.clock.now()
+        batch = core.begin(now)
+        while batch is None and core.has_work:
+            batch = core.begin(now)
+        if batch is not None:
+            self._running = batch
+            self._running_until = (now if starts_at is None else starts_at) + batch.step_seconds
+            self._set_timer(self._running_until, self._step_done)
+
+    def _step_done(self) -> None:
+        batch, self._running = self._running, None
+        now = self.clock.now()
+        self._deliver(self.core.complete(now), now)
+        if self._stopped or batch is None:
+            return
+        if batch.requests or self.core.num_batches:
+            self._step_tick(starts_at=self._running_until)
+        # an empty step with nothing behind it: whoever waits, waits for an arrival, an abort or a resume

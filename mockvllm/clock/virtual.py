@@ -1,0 +1,63 @@
+"""Time that passes as fast as the processor can: it jumps from deadline to deadline."""
+
+import heapq
+from collections import deque
+from collections.abc import Callable
+
+
+class Deadline:
+    """A callback in a heap. Cancelling leaves it there, empty."""
+
+    __slots__ = ("callback", "sequence", "when")
+
+    def __init__(self, when: float, sequence: int, callback: Callable[[], None]) -> None:
+        self.when = when
+        self.sequence = sequence
+        self.callback: Callable[[], None] | None = callback
+
+    def cancel(self) -> None:
+        self.callback = None
+
+    def __lt__(self, other: "Deadline") -> bool:
+        return (self.when, self.sequence) < (other.when, other.sequence)
+
+
+class VirtualClock:
+    """Deadlines in a heap. `run` plays all of them."""
+
+    __slots__ = ("_heap", "_now", "_sequence", "_soon")
+
+    def __init__(self, start: float = 0.0) -> None:
+        self._now = start
+        self._heap: list[Deadline] = []
+        self._soon: deque[Callable[[], None]] = deque()
+        self._sequence = 0
+
+    def now(self) -> float:
+        return self._now
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Deadline:
+        self._sequence += 1
+        deadline = Deadline(max(when, self._now), self._sequence, callback)
+        heapq.heappush(self._heap, deadline)
+        return deadline
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        self._soon.append(callback)
+
+    def run(self, until: float = float("inf")) -> None:
+        """Play every callback that is due up to and including `until`, then stand at `until` (if it is finite)."""
+        self._settle()
+        while self._heap and self._heap[0].when <= until:
+            deadline = heapq.heappop(self._heap)
+            callback, deadline.callback = deadline.callback, None
+            if callback is not None:
+                self._now = deadline.when
+                callback()
+                self._settle()
+        if until != float("inf"):
+            self._now = max(self._now, until)
+
+    def _settle(self) -> None:
+        while self._soon:
+            self._soon.popleft()()
