@@ -13,8 +13,11 @@ class CacheConfig:
     """KV blocks and prefix caching."""
 
     block_size: int | None = knob(None, "tokens of a KV block; unset: 16", within="[1, inf)")
-    gpu_memory_utilization: float = knob(
-        0.92, "share of the GPU's memory the engine uses", "--device-memory-utilization", within="(0, 1]"
+    gpu_memory_utilization: float | None = knob(
+        None,
+        "share of a GPU's memory the engine uses; unset: 72e9 of 80e9 bytes, shown as 0.92",
+        "--device-memory-utilization",
+        within="(0, 1]",
     )
     kv_cache_memory_bytes: int | None = knob(
         None, "bytes of KV cache a GPU has, instead of what is left", parse=human_int, within="[1, inf)"

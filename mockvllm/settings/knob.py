@@ -12,6 +12,11 @@ class Interval:
 
     text: str
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether both sides are numbers."""
+        return "inf" not in self.text
+
     def __contains__(self, value: float) -> bool:
         low, high = (float(side) for side in self.text[1:-1].split(","))
         above = value > low or (self.text[0] == "[" and value == low)

@@ -36,7 +36,9 @@ class Parser(argparse.ArgumentParser):
 
 def build() -> Parser:
     """The parser of all declared and all ignored options; what was not given leaves no trace in its namespace."""
-    parser = Parser(prog="mockvllm serve", add_help=False, argument_default=argparse.SUPPRESS)
+    # argparse asks for a formatter with every argument, and each one asks for the size of the terminal
+    formatter = argparse.HelpFormatter("mockvllm serve")
+    parser = Parser(add_help=False, argument_default=argparse.SUPPRESS, formatter_class=lambda prog: formatter)
     parser.add_argument("--model", dest="model_tag", type=str)
     for declared in DECLARED.values():
         arguments.add(parser, declared)

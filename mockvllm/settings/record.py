@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import Field, dataclass, field, fields
-from pathlib import PurePosixPath
 from typing import Any
 
 from mockvllm.settings.cache import CacheConfig, VllmConfig
@@ -31,7 +30,7 @@ GROUPS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False, match_args=False)
 class Settings(
     Mock,
     Options,
@@ -61,7 +60,7 @@ class Settings(
     @property
     def model_names(self) -> tuple[str, ...]:
         """The names the model answers to: those given, or MODEL as given, or the last component of the default."""
-        return self.served_model_name or (self.model_tag or PurePosixPath(DEFAULT_MODEL).name,)
+        return self.served_model_name or (self.model_tag or DEFAULT_MODEL.rpartition("/")[2],)
 
 
 def knobs(group: type) -> Iterator[Field[Any]]:

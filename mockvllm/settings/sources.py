@@ -3,7 +3,6 @@
 import json
 from argparse import Action
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from mockvllm.settings.arguments import Toggle
@@ -32,7 +31,9 @@ def read_config(path: str) -> Mapping[str, Any]:
     extension = path.rpartition(".")[2]
     if extension not in ("yaml", "yml"):
         raise SettingsError(f"Config file must be of a yaml/yml type. {extension} supplied")
-    import yaml  # only who has such a file pays for the import
+    from pathlib import Path  # only who has such a file pays for these imports
+
+    import yaml
 
     try:
         content = yaml.safe_load(Path(path).read_text("utf-8")) or {}
