@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from mockvllm.clock.protocol import Clock, Timer
-from mockvllm.engine import EngineCore, Request, RequestOutput, SchedulerOutput
+from mockvllm.engine import EngineCore, FinishReason, Request, RequestOutput, SchedulerOutput
 
 Deliver = Callable[[list[RequestOutput], float], None]
 
@@ -30,9 +30,9 @@ class Driver:
         self.core.engine.add(request, self.clock.now())
         self.wake()
 
-    def abort(self, request: Request) -> None:
+    def abort(self, request: Request, reason: FinishReason = "abort") -> None:
         """Seat and blocks are free when this returns; a no-op for a request that has ended."""
-        self.core.engine.abort(request, self.clock.now())
+        self.core.engine.abort(request, self.clock.now(), reason)
         self.wake()
 
     def stop(self) -> None:

@@ -9,7 +9,7 @@ from mockvllm.engine.kv_events import KVEvent
 from mockvllm.engine.listener import EngineListener, Listeners
 from mockvllm.engine.output import RequestOutput, SchedulerOutput, SchedulerStats
 from mockvllm.engine.paced import PacedScheduler
-from mockvllm.engine.request import Request, RequestStatus
+from mockvllm.engine.request import FinishReason, Request, RequestStatus
 from mockvllm.engine.scheduler import PauseState, Scheduler
 from mockvllm.engine.step_time import Fixed, StepTime
 from mockvllm.profiles import load
@@ -53,10 +53,13 @@ class Engine:
         """Puts a request into the waiting queue. A prompt that never fits (`fits`) blocks the queue, as in vLLM."""
         self.scheduler.add(request, now)
 
-    def abort(self, request: Request, now: float) -> None:
-        """Ends a request; seat and blocks are free at once. Nothing happens if it is unknown or finished."""
+    def abort(self, request: Request, now: float, reason: FinishReason = "abort") -> None:
+        """Ends a request; seat and blocks are free at once. Nothing happens if it is unknown or finished.
+
+        `reason` is what listeners are told: a front end that found a stop string aborts with `stop`.
+        """
         if request.status not in (RequestStatus.NEW, RequestStatus.FINISHED):
-            self.scheduler.abort(request, now)
+            self.scheduler.abort(request, now, reason)
 
     def schedule(self, now: float) -> SchedulerOutput:
         """The next batch, possibly empty."""

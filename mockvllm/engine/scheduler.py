@@ -70,9 +70,9 @@ class Scheduler:
     def _enqueue(self, request: Request, now: float) -> None:
         self.waiting.add(request)
 
-    def abort(self, request: Request, now: float) -> None:
+    def abort(self, request: Request, now: float, reason: FinishReason = "abort") -> None:
         """Frees seat and blocks at once; what is in flight for it will be ignored."""
-        request.finish_reason = "abort"
+        request.finish_reason = reason
         self._leave_queue(request)
         self._release(request, now)
 
