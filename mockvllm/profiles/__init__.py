@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from mockvllm.profiles.routes import RouteRules
 from mockvllm.profiles.scheduler import SchedulerRules
 from mockvllm.profiles.wire import WireRules
 
@@ -19,6 +20,7 @@ class Profile:
     version: str
     scheduler: SchedulerRules
     wire: WireRules
+    routes: RouteRules
 
 
 @cache
@@ -27,4 +29,10 @@ def load(name: str) -> Profile:
     if name not in NAMES:
         raise ValueError(f"no profile {name!r}: choose from {', '.join(NAMES)}")
     data = tomllib.loads(files(__package__).joinpath(f"{name.replace('.', '_')}.toml").read_text("utf-8"))
-    return Profile(name, data["version"], SchedulerRules(**data["scheduler"]), WireRules(**data["wire"]))
+    return Profile(
+        name,
+        data["version"],
+        SchedulerRules(**data["scheduler"]),
+        WireRules(**data["wire"]),
+        RouteRules(**data["routes"]),
+    )
