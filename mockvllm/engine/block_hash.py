@@ -4,15 +4,14 @@ A block's hash is `H(serialize((parent, token ids, extra keys)))`; the first blo
 `H(serialize(seed))`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from hashlib import sha256
 
+from mockvllm.engine.kv_events import ExtraKeys
 from mockvllm.engine.preimage import Cbor, Pickle
+from mockvllm.engine.request import BlockHash
 
 ALGORITHMS = ("sha256", "sha256_cbor", "xxhash", "xxhash_cbor")
-
-ExtraKeys = tuple[tuple[str, ...], ...]
-"""What else a block depends on, tagged with its source: `("lora", name, path)`, `("cache_salt", salt)`."""
 
 
 def hash_seed(algorithm: str, python_hash_seed: str | None, random_hex: Callable[[], str]) -> str:
@@ -25,17 +24,7 @@ def hash_seed(algorithm: str, python_hash_seed: str | None, random_hex: Callable
     return "vllm-none-hash" if algorithm.startswith("sha256") else random_hex()
 
 
-def extra_keys(lora: tuple[str, str] | None, cache_salt: str | None, *, first: bool) -> ExtraKeys | None:
-    """The extra keys of a request's block: the LoRA (name, path) on each, the salt on the first (if not empty)."""
-    keys: list[tuple[str, ...]] = []
-    if lora:
-        keys.append(("lora", *lora))
-    if first and cache_salt:
-        keys.append(("cache_salt", cache_salt))
-    return tuple(keys) or None
-
-
-def untagged(keys: ExtraKeys | None) -> tuple[str, ...] | None:
+def untagged(keys: ExtraKeys) -> tuple[str, ...] | None:
     """The bare values (LoRA name, salt): what 0.30 hashes, and what every release publishes in its KV events."""
     return tuple(key[1] for key in keys) if keys else None
 
@@ -46,7 +35,7 @@ def int_hash(digest: bytes) -> int:
 
 
 class BlockHasher:
-    """`hash_block` of an engine, for one `--prefix-caching-hash-algo` and one seed.
+    """The engine's `hash_block` for one `--prefix-caching-hash-algo` and one seed; its hashes are digests (bytes).
 
     `tagged`: extra keys are hashed with their tags (0.32 on) or bare (0.30). Raises ValueError for an unknown
     algorithm, ImportError with the extra to install when xxhash is missing.
@@ -57,15 +46,16 @@ class BlockHasher:
     def __init__(self, algorithm: str, seed: str, *, tagged: bool = True) -> None:
         if algorithm not in ALGORITHMS:
             raise ValueError(f"prefix_caching_hash_algo {algorithm!r}: choose from {', '.join(ALGORITHMS)}")
-        self._serializer = (Cbor if algorithm.endswith("_cbor") else Pickle)()
+        self._serializer = Cbor() if algorithm.endswith("_cbor") else Pickle()
         self._digest = _sha256 if algorithm.startswith("sha256") else _xxhash()
         self._tagged = tagged
         self.none_hash = self._digest(self._serializer.seed(seed))
 
-    def __call__(self, parent: bytes | None, token_ids: Sequence[int], keys: ExtraKeys | None = None) -> bytes:
+    def __call__(self, parent: BlockHash | None, token_ids: tuple[int, ...], keys: ExtraKeys) -> bytes:
         """The hash of a full block behind `parent` (None: the first block)."""
+        before = parent if isinstance(parent, bytes) else self.none_hash
         extra = keys if self._tagged else untagged(keys)
-        return self._digest(self._serializer.block(parent or self.none_hash, token_ids, extra))
+        return self._digest(self._serializer.block(before, token_ids, extra))
 
 
 def _sha256(data: bytes) -> bytes:

@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 from collections import deque
+from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from threading import Thread
 
@@ -15,6 +16,7 @@ import msgspec
 import zmq
 
 from mockvllm.server.kv_events_config import FLAG, KVEventsConfig, binds
+from mockvllm.server.kv_wire import Batch
 
 logger = logging.getLogger(__name__)
 
@@ -24,17 +26,18 @@ _CLOSE_TIMEOUT_S = 0.3
 
 
 class ZmqPublisher:
-    """Publishes msgpack payloads with sequence numbers from 0, and keeps the last `buffer_steps` of them for replay.
+    """Publishes each batch with a sequence number, from 0, and keeps the last `buffer_steps` of them for replay.
 
-    `config` is that of one rank (`KVEventsConfig.for_rank`); the attribute holds the endpoints as bound.
-    Raises ValueError when an endpoint cannot be had.
+    `encode` makes a batch's payload. `config` is that of one rank (`KVEventsConfig.for_rank`); the attribute holds the
+    endpoints as bound. Raises ValueError when an endpoint cannot be had.
     """
 
-    def __init__(self, config: KVEventsConfig) -> None:
+    def __init__(self, config: KVEventsConfig, encode: Callable[[Batch], bytes]) -> None:
         self.dropped = 0
-        self._queue: SimpleQueue[tuple[int, object] | None] = SimpleQueue()
+        self._queue: SimpleQueue[tuple[int, Batch] | None] = SimpleQueue()
         self._max_queue_size = config.max_queue_size
         self._buffer: deque[tuple[int, bytes]] = deque(maxlen=config.buffer_steps)
+        self._encode = encode
         self._topic = config.topic.encode()
         self._next_seq = 0
         self._open(config)
@@ -42,7 +45,7 @@ class ZmqPublisher:
         self._thread = Thread(target=self._run, name="zmq-publisher", daemon=True)
         self._thread.start()
 
-    def publish(self, batch: object) -> None:
+    def publish(self, batch: Batch) -> None:
         """Queue a batch; never waits. When the queue is full (`max_queue_size`, 0: no bound) the batch is lost.
 
         Its sequence number is lost with it, so that a subscriber sees the gap. (vLLM's engine would wait.)
@@ -84,7 +87,6 @@ class ZmqPublisher:
         self.config = msgspec.structs.replace(config, endpoint=endpoint, replay_endpoint=replay_endpoint)
 
     def _run(self) -> None:
-        encoder = msgspec.msgpack.Encoder()
         wait = None if self._router is None else _REPLAY_POLL_S
         while True:
             if self._router is not None and self._router.poll(0):
@@ -96,7 +98,7 @@ class ZmqPublisher:
             if item is None:
                 return
             seq, batch = item
-            payload = encoder.encode(batch)
+            payload = self._encode(batch)
             self._pub.send_multipart((self._topic, seq.to_bytes(8, "big"), payload))
             self._buffer.append((seq, payload))
 

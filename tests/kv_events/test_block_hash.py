@@ -1,22 +1,22 @@
 """Block hashes against every example recorded from vLLM, both serialisations against independent writers."""
 
-import json
 import pickle
 import sys
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import cbor2
 import pytest
+import recordings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockvllm.engine.block_hash import ALGORITHMS, BlockHasher, extra_keys, hash_seed, int_hash, untagged
+from mockvllm.engine.block_hash import ALGORITHMS, BlockHasher, hash_seed, int_hash, untagged
+from mockvllm.engine.hashing import extend_block_hashes, extra_keys
 from mockvllm.engine.preimage import Cbor, Pickle
+from mockvllm.engine.request import Request
 
-DATA = Path(__file__).parent.parent / "data" / "kv_events"
-RECORDED = {name: json.loads((DATA / f"hashes_{name}.json").read_text("utf-8")) for name in ("0.30", "0.33")}
+RECORDED = {name: recordings.load(f"hashes_{name}") for name in ("0.30", "0.33")}
 ENTRIES = [(profile, entry) for profile, recorded in RECORDED.items() for entry in recorded["entries"]]
 
 
@@ -24,13 +24,20 @@ def never() -> str:
     raise AssertionError("no chance is wanted here")
 
 
-def blocks_of(hasher: BlockHasher, case: dict[str, Any]) -> list[bytes]:
-    size, tokens, lora = case["block_size"], case["tokens"], case.get("lora")
-    hashes: list[bytes] = []
-    for start in range(0, len(tokens) - size + 1, size):
-        keys = extra_keys((lora[0], lora[2]) if lora else None, case.get("cache_salt"), first=start == 0)
-        hashes.append(hasher(hashes[-1] if hashes else None, tokens[start : start + size], keys))
-    return hashes
+def request_of(tokens: list[int], salt: str | None = None, lora: tuple[str, str] | None = None) -> Request:
+    name, path = lora or (None, None)
+    return Request("r", tokens, 1, recordings.Speech(0), 0.0, cache_salt=salt, lora_name=name, lora_path=path)
+
+
+def request_of_case(case: dict[str, Any]) -> Request:
+    lora = case.get("lora")
+    return request_of(case["tokens"], case.get("cache_salt"), (lora[0], lora[2]) if lora else None)
+
+
+def blocks_of(hasher: BlockHasher, case: dict[str, Any]) -> list[Any]:
+    request = request_of_case(case)
+    extend_block_hashes(request, len(case["tokens"]) // case["block_size"], case["block_size"], hasher)
+    return request.block_hashes
 
 
 @pytest.mark.parametrize(
@@ -51,8 +58,7 @@ def test_every_recorded_hash(profile: str, entry: dict[str, Any]) -> None:
 def test_every_recorded_preimage(profile: str, entry: dict[str, Any]) -> None:
     serializer = Cbor() if entry["algorithm"].endswith("cbor") else Pickle()
     for case, blocks in zip(RECORDED[profile]["cases"], entry["blocks"], strict=True):
-        lora = case.get("lora")
-        keys = extra_keys((lora[0], lora[2]) if lora else None, case.get("cache_salt"), first=True)
+        keys = extra_keys(request_of_case(case), 0)
         preimage = serializer.block(
             bytes.fromhex(entry["none_hash_hex"]),
             case["tokens"][: case["block_size"]],
@@ -88,18 +94,17 @@ def test_cbor_writes_what_a_cbor_library_writes(parent: bytes, token_ids: list[i
 @given(st.lists(st.integers(0, 200_000), min_size=3, max_size=3, unique=True), st.sampled_from(ALGORITHMS))
 def test_a_hash_depends_on_everything_before_it(tokens: list[int], algorithm: str) -> None:
     hasher = BlockHasher(algorithm, "0")
-    first, other = hasher(None, tokens[:1]), hasher(None, tokens[1:2])
-    behind = {hasher(first, tokens[2:]), hasher(other, tokens[2:]), hasher(None, tokens[2:])}
-    salted = hasher(None, tokens[:1], extra_keys(None, "tenant", first=True))
+    one, two, last = ((token,) for token in tokens)
+    first, other = hasher(None, one, None), hasher(None, two, None)
+    behind = {hasher(first, last, None), hasher(other, last, None), hasher(None, last, None)}
+    salted = hasher(None, one, (("cache_salt", "tenant"),))
     assert len(behind | {first, other, salted}) == 6
 
 
-def test_the_salt_is_on_the_first_block_and_the_adapter_on_each() -> None:
-    lora = ("support", "/adapters/support")
-    assert extra_keys(lora, "tenant", first=True) == (("lora", *lora), ("cache_salt", "tenant"))
-    assert extra_keys(lora, "tenant", first=False) == (("lora", *lora),)
-    assert extra_keys(None, "", first=True) is None
-    assert untagged(extra_keys(lora, "tenant", first=True)) == ("support", "tenant")
+def test_bare_values_are_what_the_tags_label() -> None:
+    request = request_of([1, 2], "tenant", ("support", "/adapters/support"))
+    assert [untagged(extra_keys(request, index)) for index in (0, 1)] == [("support", "tenant"), ("support",)]
+    assert untagged(extra_keys(request_of([1], ""), 0)) is None
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -7,18 +7,24 @@ from typing import Any
 import msgspec
 import pytest
 import zmq
+from subscribers import TIMEOUT_MS, Connect, context, replay, replay_until
 
 from mockvllm.server.kv_events_config import KVEventsConfig
 from mockvllm.server.kv_publisher import END_SEQ, ZmqPublisher
+from mockvllm.server.kv_wire import Batch
 
-TIMEOUT_MS = 5_000
 Start = Callable[..., ZmqPublisher]
-Socket = zmq.Socket[bytes]
-Connect = Callable[[int, str | None], Socket]
 
 
-def context() -> zmq.Context[Socket]:
-    return zmq.Context.instance()
+def batch(number: int) -> Batch:
+    return Batch(number, ())
+
+
+def encode(batch: Batch) -> bytes:
+    return msgspec.msgpack.encode(int(batch.ts))
+
+
+decode = msgspec.msgpack.Decoder(int).decode
 
 
 @pytest.fixture
@@ -28,7 +34,7 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
 
     def start(**keys: Any) -> ZmqPublisher:
         keys = {"endpoint": "tcp://*:0", "replay_endpoint": "tcp://*:0"} | keys
-        publishers.append(ZmqPublisher(KVEventsConfig(enable_kv_cache_events=True, **keys)))
+        publishers.append(ZmqPublisher(KVEventsConfig(enable_kv_cache_events=True, **keys), encode))
         return publishers[-1]
 
     yield start
@@ -37,51 +43,19 @@ def start(monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
         publisher.close()  # a second time does no harm
 
 
-@pytest.fixture
-def connect() -> Iterator[Connect]:
-    sockets = []
-
-    def connect(kind: int, endpoint: str | None) -> Socket:
-        assert endpoint is not None
-        sock = context().socket(kind)
-        sock.rcvtimeo = TIMEOUT_MS
-        sock.rcvhwm = 0
-        sock.connect(endpoint)
-        sockets.append(sock)
-        return sock
-
-    yield connect
-    for sock in sockets:
-        sock.close(linger=0)
-
-
-def replay(dealer: Socket, first: int) -> list[list[bytes]]:
-    """All answers to one request, the end marker last."""
-    dealer.send_multipart((b"", first.to_bytes(8, "big")))
-    answers = [dealer.recv_multipart()]
-    while answers[-1][2] != END_SEQ:
-        answers.append(dealer.recv_multipart())
-    return answers
-
-
-def wait_until_published(publisher: ZmqPublisher, dealer: Socket, count: int) -> None:
-    while len(replay(dealer, 0)) < count + 1:
-        assert publisher.dropped == 0
-
-
 def test_a_subscriber_gets_topic_sequence_and_payload(start: Start, connect: Connect) -> None:
     publisher = start(topic="kv@ñ")
     sub = connect(zmq.SUB, publisher.config.endpoint)
     sub.subscribe("kv@")
     published = 0
     while not sub.poll(20):  # the subscription takes its time to arrive
-        publisher.publish({"n": published})
+        publisher.publish(batch(published))
         published += 1
         assert published < TIMEOUT_MS / 20
     first = sub.recv_multipart()
     seq = int.from_bytes(first[1], "big")
-    assert first == ["kv@ñ".encode(), seq.to_bytes(8, "big"), msgspec.msgpack.encode({"n": seq})]
-    publisher.publish({"n": published})
+    assert first == ["kv@ñ".encode(), seq.to_bytes(8, "big"), encode(batch(seq))]
+    publisher.publish(batch(published))
     seqs = [seq]
     while seqs[-1] < published:
         seqs.append(int.from_bytes(sub.recv_multipart()[1], "big"))
@@ -93,10 +67,10 @@ def test_replay_gives_every_kept_batch_from_the_start_asked_for(start: Start, co
     dealer = connect(zmq.DEALER, publisher.config.replay_endpoint)
     assert replay(dealer, 0) == [[b"", b"", END_SEQ, b""]]
     for n in range(6):
-        publisher.publish([n])
-    wait_until_published(publisher, dealer, 6)
+        publisher.publish(batch(n))
+    replay_until(dealer, 6)
     for first in (0, 4, 5, 6, 1_000_000):
-        kept = [[b"", b"t", n.to_bytes(8, "big"), msgspec.msgpack.encode([n])] for n in range(first, 6)]
+        kept = [[b"", b"t", n.to_bytes(8, "big"), encode(batch(n))] for n in range(first, 6)]
         assert replay(dealer, first) == [*kept, [b"", b"", END_SEQ, b""]]
 
 
@@ -104,7 +78,7 @@ def test_only_the_last_buffer_steps_are_kept(start: Start, connect: Connect) -> 
     publisher = start(buffer_steps=3)
     dealer = connect(zmq.DEALER, publisher.config.replay_endpoint)
     for n in range(10):
-        publisher.publish([n])
+        publisher.publish(batch(n))
     last = [7, 8, 9]
     while [int.from_bytes(answer[2], "big") for answer in replay(dealer, 0)[:-1]] != last:
         pass
@@ -116,7 +90,7 @@ def test_a_whole_default_buffer_fits_one_replay(start: Start, connect: Connect) 
     publisher = start()
     dealer = connect(zmq.DEALER, publisher.config.replay_endpoint)
     for n in range(12_000):
-        publisher.publish([n])
+        publisher.publish(batch(n))
     while len(replay(dealer, 11_999)) < 2:
         pass
     answers = replay(dealer, 2_000)
@@ -126,11 +100,11 @@ def test_a_whole_default_buffer_fits_one_replay(start: Start, connect: Connect) 
 def test_a_req_socket_reads_the_first_answer(start: Start, connect: Connect) -> None:
     publisher = start()
     dealer = connect(zmq.DEALER, publisher.config.replay_endpoint)
-    publisher.publish([0])
-    wait_until_published(publisher, dealer, 1)
+    publisher.publish(batch(0))
+    replay_until(dealer, 1)
     req = connect(zmq.REQ, publisher.config.replay_endpoint)
     req.send((0).to_bytes(8, "big"))
-    assert req.recv_multipart() == [b"", (0).to_bytes(8, "big"), msgspec.msgpack.encode([0])]
+    assert req.recv_multipart() == [b"", (0).to_bytes(8, "big"), encode(batch(0))]
 
 
 def test_a_request_of_another_shape_is_logged_and_not_answered(
@@ -158,10 +132,10 @@ def test_a_publisher_connects_to_a_host(start: Start) -> None:
         sub.subscribe("")
         publisher = start(endpoint=f"tcp://127.0.0.1:{port}", replay_endpoint=None)
         for n in range(TIMEOUT_MS // 20):
-            publisher.publish([n])
+            publisher.publish(batch(n))
             if sub.poll(20):
                 break
-        assert msgspec.msgpack.decode(sub.recv_multipart()[2])[0] <= n
+        assert decode(sub.recv_multipart()[2]) <= n
 
 
 @pytest.mark.parametrize("key", ["endpoint", "replay_endpoint"])
@@ -176,7 +150,7 @@ def test_a_full_queue_drops_batches_and_their_numbers(start: Start, connect: Con
     publisher = start(max_queue_size=1)
     sent = 0
     while not publisher.dropped:
-        publisher.publish([sent])
+        publisher.publish(batch(sent))
         sent += 1
     dealer = connect(zmq.DEALER, publisher.config.replay_endpoint)
     kept = [int.from_bytes(answer[2], "big") for answer in replay(dealer, 0)[:-1]]
@@ -189,10 +163,10 @@ def test_closing_publishes_what_is_queued(start: Start, connect: Connect) -> Non
     sub = connect(zmq.SUB, publisher.config.endpoint)
     sub.subscribe("")
     while not sub.poll(20):
-        publisher.publish(None)
+        publisher.publish(batch(-1))
     for n in range(500):
-        publisher.publish(n)
+        publisher.publish(batch(n))
     publisher.close()
-    while (payload := msgspec.msgpack.decode(sub.recv_multipart()[2])) is None:
+    while (first := decode(sub.recv_multipart()[2])) < 0:
         pass
-    assert [payload, *(msgspec.msgpack.decode(sub.recv_multipart()[2]) for _ in range(499))] == list(range(500))
+    assert [first, *(decode(sub.recv_multipart()[2]) for _ in range(499))] == list(range(500))
