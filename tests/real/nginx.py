@@ -1,4 +1,4 @@
-"""A real nginx in front of a server, for the length of a block, as whatever user runs the tests."""
+"""A real nginx, for the length of a block, as whatever user runs the tests."""
 
 import contextlib
 import os
@@ -27,34 +27,39 @@ http {{
     fastcgi_temp_path {folder}/fastcgi;
     uwsgi_temp_path {folder}/uwsgi;
     scgi_temp_path {folder}/scgi;
-    server {{
-        listen 127.0.0.1:{port};
-        location / {{
-            proxy_pass {upstream};
-            proxy_http_version 1.1;
-            proxy_set_header Connection "";
-            {directives}
-        }}
+    {server}
+}}
+"""
+
+SERVER = """
+server {{
+    listen 127.0.0.1:{port};
+    location / {{
+        proxy_pass {upstream};
+        proxy_http_version 1.1;
+        proxy_set_header Connection "";
+        {directives}
     }}
 }}
 """
 
 
 @contextlib.contextmanager
-def in_front_of(upstream: str, *directives: str) -> Iterator[support.Service]:
-    """nginx that passes everything to `upstream`, with more `directives` (without `;`) for that location."""
+def running(server: str, port: int) -> Iterator[support.Service]:
+    """nginx with this `server` block, which listens on `port`."""
     assert PROGRAM is not None
-    port = support.free_port()
+    user = "user root;" if os.geteuid() == 0 else ""  # root's nginx would hand its temporary files to www-data
     with tempfile.TemporaryDirectory(prefix="mockvllm-nginx-") as folder:
         config = Path(folder, "nginx.conf")
-        config.write_text(
-            CONFIG.format(
-                folder=folder,
-                port=port,
-                upstream=upstream,
-                user="user root;" if os.geteuid() == 0 else "",
-                directives="; ".join([*directives, ""]),
-            )
-        )
-        with support.service([PROGRAM, "-e", "stderr", "-p", folder, "-c", str(config)], port) as running:
-            yield running
+        config.write_text(CONFIG.format(folder=folder, user=user, server=server))
+        with support.service([PROGRAM, "-e", "stderr", "-p", folder, "-c", str(config)], port) as service:
+            yield service
+
+
+@contextlib.contextmanager
+def in_front_of(upstream: str, *directives: str) -> Iterator[support.Service]:
+    """nginx that passes everything to `upstream`, with more `directives` (without `;`) for that location."""
+    port = support.free_port()
+    server = SERVER.format(port=port, upstream=upstream, directives="; ".join([*directives, ""]))
+    with running(server, port) as service:
+        yield service
