@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 COMMANDS = {
     "serve": "start a server (vLLM's flags, and ours)",
+    "chat": "ask any chat server one question and measure the answer",
+    "proxy": "stand in front of a server and hold its answers back",
+    "simulate": "run the engine on a virtual clock",
 }
 
 

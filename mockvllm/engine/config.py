@@ -4,6 +4,8 @@ from typing import Literal
 
 import msgspec
 
+from mockvllm.profiles.scheduler import SchedulerRules
+
 _AT_LEAST_ONE = (
     "num_gpu_blocks",
     "block_size",
@@ -51,3 +53,10 @@ class SchedulerConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
             )
         if not 0.0 <= self.watermark < 1.0:
             raise ValueError(f"watermark must be in [0, 1), not {self.watermark}")
+
+    def check_release(self, rules: SchedulerRules) -> None:
+        """Raises ValueError if an option is set that the release does not have."""
+        if self.long_prefill_token_threshold_adaptive and not rules.has_long_prefill_token_threshold_adaptive:
+            raise ValueError("long_prefill_token_threshold_adaptive is not an option of this release")
+        if self.max_num_active_seqs is not None and not rules.has_max_num_active_seqs:
+            raise ValueError(f"max_num_active_seqs ({self.max_num_active_seqs}) is not an option of this release")

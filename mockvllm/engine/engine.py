@@ -19,8 +19,9 @@ from mockvllm.profiles.scheduler import SchedulerRules
 class Engine:
     """vLLM V1's scheduler and KV cache with a model of step time in place of a GPU.
 
-    `rules` are those of a release (default: 0.33.0). Under `Fixed` scheduling is synchronous whatever
-    `config.async_scheduling` says, and a result carries at most `max_tokens_per_result` tokens.
+    `rules` are those of a release (default: 0.33.0); ValueError if `config` sets an option that it lacks. Under
+    `Fixed` scheduling is synchronous whatever `config.async_scheduling` says, and a result carries at most
+    `max_tokens_per_result` tokens.
     """
 
     def __init__(
@@ -41,6 +42,7 @@ class Engine:
         self._kv_events: list[KVEvent] = []
         self.kv_cache = KVCacheManager(config, hash_block, self._kv_events if self._listeners.kv else None)
         rules = rules or load("0.33").scheduler
+        config.check_release(rules)
         self.scheduler: Scheduler
         if isinstance(step_time, Fixed):
             self.scheduler = PacedScheduler(

@@ -10,5 +10,7 @@ class SchedulerRules:
     self_preemption_ends_priority_pass: bool
     prefill_schedule_interval_without_dp: bool
     threshold_applies_to_lone_request: bool
+    has_long_prefill_token_threshold_adaptive: bool
+    has_max_num_active_seqs: bool
     tagged_extra_keys: bool  # block hashes: ("cache_salt", salt) instead of the bare salt
     lookahead_token_ids: bool  # BlockStored has this 16th key: its msgpack map takes a 16-bit header
