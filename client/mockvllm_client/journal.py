@@ -1,0 +1,80 @@
+"""The server's own record of a request, when the server is mockvllm: `GET /mock/requests/{id}`."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+_UNFINISHED = ("queued", "running")
+_TRIES = 10
+_PAUSE = 0.05  # seconds between two looks at a request that is about to end
+
+
+class NoJournalError(Exception):
+    """Why there is no journal, in one line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One request in the journal. Times are seconds since `accepted_at` (Unix time); what the server does not say is
+    None or empty."""
+
+    raw: Mapping[str, Any]
+
+    @property
+    def accepted_at(self) -> float:
+        return float(self.raw["accepted_at"])
+
+    @property
+    def prompt_tokens(self) -> int:
+        return int(self.raw.get("prompt_tokens") or 0)
+
+    @property
+    def block_size(self) -> int:
+        return int((self.raw.get("blocks") or {}).get("block_size") or 0)
+
+    def block(self, name: str) -> int | None:
+        """`held` or `free_after`."""
+        value = (self.raw.get("blocks") or {}).get(name)
+        return value if isinstance(value, int) else None
+
+    def at(self, name: str) -> float | None:
+        """A time of the timeline."""
+        value = (self.raw.get("timeline") or {}).get(name)
+        return float(value) if isinstance(value, int | float) else None
+
+    def sent(self) -> list[float]:
+        """When each token left the server."""
+        return [float(event["t"]) for event in self.raw.get("events") or () for _ in range(event["tokens"])]
+
+
+async def fetch(client: httpx.AsyncClient, url: str, request_id: str) -> Entry:
+    """The entry of a request that has ended, by the response's id or the `X-Request-Id` that was sent; raises
+    `NoJournalError`.
+
+    The answer may be here a moment before the server has written down its end, so that an unfinished entry is asked for
+    again.
+    """
+    for _ in range(_TRIES):
+        entry = await _get(client, f"{url}/mock/requests/{request_id}")
+        if entry.raw.get("state") not in _UNFINISHED:
+            break
+        await asyncio.sleep(_PAUSE)
+    return entry
+
+
+async def _get(client: httpx.AsyncClient, url: str) -> Entry:
+    try:
+        response = await client.get(url)
+    except httpx.TransportError as error:
+        raise NoJournalError(f"the server does not answer ({type(error).__name__})") from error
+    if response.status_code != 200:
+        raise NoJournalError(f"the server answers {response.status_code} on /mock/requests")
+    try:
+        entry = Entry(response.json())
+        entry.accepted_at, entry.sent()  # reading proves that it is a journal
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NoJournalError("what the server has on /mock/requests is no journal") from error
+    return entry

@@ -1,0 +1,49 @@
+"""Flags of the commands that start at once (argparse): what is wrong with one is said in one line, and exits 2."""
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError
+from typing import NoReturn
+
+from mockvllm_client.ask import base_url
+from mockvllm_client.wireshape import buffer
+
+BUFFERS = "off|full|bytes:N|time:MS|events:N"
+
+
+class Parser(ArgumentParser):
+    """Says what is wrong without repeating all flags."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: error: {message}   ({self.prog} --help)", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def url(text: str) -> str:
+    """A server's URL, without a trailing slash or `/v1`."""
+    try:
+        return base_url(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+
+
+def buffering(text: str) -> str:
+    """The name of a buffer that `wireshape.buffer` knows."""
+    try:
+        buffer(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
+    return text
+
+
+def positive(text: str) -> int:
+    """A whole number above 0."""
+    if not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return int(text)
+
+
+def port(text: str) -> int:
+    """A TCP port; 0 stands for a free one."""
+    if not (text.isascii() and text.isdigit() and int(text) < 65536):
+        raise ArgumentTypeError(f"{text!r} is no port (0 to 65535)")
+    return int(text)
