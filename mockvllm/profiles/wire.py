@@ -10,3 +10,7 @@ class WireRules:
     weight_versions: bool
     chunk_kv_transfer_params: bool
     valid_aliases_in_404: bool
+    finish_without_output: bool
+    spaced_stream_errors: bool
+    reserves_output: bool
+    generation_config_penalties: bool
