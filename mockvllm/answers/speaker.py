@@ -1,0 +1,123 @@
+"""Who decides what is said: a directive, else the answer the server was started with."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, cycle
+from typing import NamedTuple
+
+from mockvllm.answers.directives import Directive
+from mockvllm.answers.masks import TokenMask
+from mockvllm.answers.script import Escape, Origin, Script, Speech
+from mockvllm.answers.tokenizer import LOREM, Tokenizer
+
+SENTENCE = "Tu pedido sale mañana y llega en dos o tres días hábiles ."
+ANSWERS = ("sentence", "repeat", "echo", "random", "lorem")
+_RANDOM_WORDS = (16, 128)
+_VOCABULARY = tuple(dict.fromkeys(f"{SENTENCE} {LOREM}".split()))
+
+
+class Turn(NamedTuple):
+    """What a script depends on, besides the server's flags."""
+
+    request_id: str
+    user_text: str = ""
+    """The last user message."""
+    skip_special_tokens: bool = True
+    ignore_eos: bool = False
+    min_tokens: int = 0
+    mask: TokenMask | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to say: `first`, then the end token if `end_token`; who is made to go on says `again` over and over.
+
+    Without an end token it ends by itself after `first`, unless `endless`. `name`: plans of the same name are the same.
+    """
+
+    first: Sequence[int]
+    again: Sequence[int]
+    end_token: bool = False
+    endless: bool = False
+    name: str | None = None
+
+    def end(self, turn: Turn) -> int | None:
+        """Where it ends without an end token: after `first`, or the first repetition that makes `min_tokens` full."""
+        if self.end_token or self.endless or turn.ignore_eos:
+            return None
+        missing = max(0, turn.min_tokens - len(self.first))
+        return len(self.first) + -(-missing // len(self.again)) * len(self.again)
+
+
+class Speaker:
+    """Makes scripts. Speeches that depend on no request are made once and shared."""
+
+    def __init__(self, tokenizer: Tokenizer, escape: Escape, answer: str = "sentence", seed: int = 0) -> None:
+        if answer not in ANSWERS:
+            raise ValueError(f"no answer {answer!r}: choose from {', '.join(ANSWERS)}")
+        self._tokenizer = tokenizer
+        self._escape = escape
+        self._answer = answer
+        self._seed = seed
+        self._cycle = tokenizer.encode(" " + SENTENCE)
+        sentence = tokenizer.encode(SENTENCE)
+        self._plans = {
+            "sentence": Plan(sentence, self._cycle, name="sentence"),
+            "repeat": Plan(sentence, self._cycle, endless=True, name="sentence"),
+            "eos": Plan(sentence, self._cycle, end_token=True, name="eos"),
+            "lorem": Plan(tokenizer.encode(LOREM), tokenizer.encode(" " + LOREM), name="lorem"),
+        }
+        self._shared: dict[tuple[str, bool], Speech] = {}
+
+    def script(self, turn: Turn, directive: Directive | None = None, index: int = 0) -> Script:
+        """The script of choice `index`."""
+        plan = self._default(turn, index) if directive is None else self._told(directive)
+        return Script(self._speech(plan, turn), plan.end(turn), self._origin(directive))
+
+    def alternatives(self, position: int) -> Iterator[int]:
+        """What else could stand at `position`, best first: the sentence from there, once around, then fillers."""
+        start = position % len(self._cycle)
+        return chain(self._cycle[start:], self._cycle[:start], self._tokenizer.fillers())
+
+    def _default(self, turn: Turn, index: int) -> Plan:
+        plan = self._plans.get(self._answer)
+        if plan is not None:
+            return plan
+        return self._text(
+            turn.user_text if self._answer == "echo" else self._random_words(turn, index), end_token=False
+        )
+
+    def _told(self, directive: Directive) -> Plan:
+        if directive.say is not None:
+            return self._text(directive.say, directive.end_token)
+        return self._plans["eos" if directive.end_token else "sentence"]
+
+    def _text(self, text: str, end_token: bool) -> Plan:
+        first = self._tokenizer.encode(text)
+        return Plan(first, self._cycle, end_token=end_token or not first)
+
+    def _random_words(self, turn: Turn, index: int) -> str:
+        rng = random.Random(f"{self._seed}:{turn.request_id}:{index}")
+        return " ".join(rng.choices(_VOCABULARY, k=rng.randint(*_RANDOM_WORDS)))
+
+    def _origin(self, directive: Directive | None) -> Origin:
+        if directive is None:
+            return Origin("default", self._answer)
+        return Origin(directive.source, "sentence" if directive.say is None else "text")
+
+    def _speech(self, plan: Plan, turn: Turn) -> Speech:
+        if plan.name is None or turn.mask is not None:
+            return self._make_speech(plan, turn)
+        key = (plan.name, turn.skip_special_tokens)
+        speech = self._shared.get(key)
+        if speech is None:
+            speech = self._shared[key] = self._make_speech(plan, turn)
+        return speech
+
+    def _make_speech(self, plan: Plan, turn: Turn) -> Speech:
+        end = [self._tokenizer.eos_token_id] if plan.end_token else []
+        tokens: Iterator[int] = chain(plan.first, end, cycle(plan.again))
+        if turn.mask is not None:
+            tokens = turn.mask.apply(tokens, self.alternatives)
+        return Speech(tokens, self._tokenizer.detokenizer(skip_special_tokens=turn.skip_special_tokens), self._escape)

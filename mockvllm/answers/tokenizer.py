@@ -1,0 +1,114 @@
+"""Text to token ids and back. Without a tokenizer's files a token is a word with the white space before it."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Protocol
+from zlib import crc32
+
+LOREM = (
+    "Lorem ipsum dolor sit amet, consectetur adipiscing elit, "
+    "sed do eiusmod tempor incididunt ut labore et dolore magna aliqua. "
+    "Ut enim ad minim veniam, quis nostrud exercitation ullamco laboris nisi ut aliquip ex ea commodo consequat. "
+    "Duis aute irure dolor in reprehenderit in voluptate velit esse cillum dolore eu fugiat nulla pariatur. "
+    "Excepteur sint occaecat cupidatat non proident, sunt in culpa qui officia deserunt mollit anim id est laborum."
+)
+
+Detokenize = Callable[[int], str]
+"""The text that a token adds to the text of those before it; "" while a character is incomplete."""
+
+
+class Tokenizer(Protocol):
+    """What the server needs of a tokenizer. Ids lie in `range(vocab_size)`."""
+
+    vocab_size: int
+    eos_token_id: int
+    extra_end_ids: Sequence[int]
+    """Further tokens that end a turn; unlike EOS, an answer that one of them ended names it as its `stop_reason`."""
+    max_chars_per_token: int | None
+    """Characters of the longest vocabulary entry; None: a token may be of any length."""
+
+    def encode(self, text: str, *, add_special_tokens: bool = False, limit: int | None = None) -> list[int]:
+        """The ids of `text`, at most `limit` of them (the first ones)."""
+        ...
+
+    def decode(self, ids: list[int], *, skip_special_tokens: bool = False) -> str:
+        """The text of `ids`; unknown ids have none."""
+        ...
+
+    def token_text(self, token_id: int) -> str:
+        """The text of one token alone, special tokens included."""
+        ...
+
+    def detokenizer(self, *, skip_special_tokens: bool) -> Detokenize:
+        """A new incremental detokenizer, for one sequence of tokens."""
+        ...
+
+    def fillers(self) -> Iterable[int]:
+        """Tokens to offer as alternatives where a script has none left."""
+        ...
+
+
+_WORD = re.compile(r"\s*\S+(?:\s+\Z)?|\s+")
+_SPECIAL_IDS = 16  # ids below are kept for special tokens: no word ever gets one
+_REMEMBERED_WORDS = 500_000
+
+
+class _Ids(dict[str, int]):
+    """Word -> id: its CRC, so that it is the same in every run, or the next free id when two words share one."""
+
+    def __init__(self, vocab_size: int) -> None:
+        self._span = vocab_size - _SPECIAL_IDS
+        self.words: dict[int, str] = {}
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= _REMEMBERED_WORDS:
+            self.clear()
+            self.words.clear()
+        token_id = _SPECIAL_IDS + crc32(word.encode("utf-8", "surrogatepass")) % self._span
+        while self.words.get(token_id, word) != word:
+            token_id = _SPECIAL_IDS + (token_id + 1 - _SPECIAL_IDS) % self._span
+        self.words[token_id] = word
+        self[word] = token_id
+        return token_id
+
+
+class WordTokenizer:
+    """A token is a word with the white space before it (the last one: also behind it), so any text survives exactly.
+
+    It knows the words it has met: an id of no word decodes to "".
+    """
+
+    vocab_size = 2**31
+    eos_token_id = 1
+    extra_end_ids: Sequence[int] = ()
+    max_chars_per_token: int | None = None
+
+    def __init__(self) -> None:
+        self._special = {self.eos_token_id: "<|eot_id|>"}
+        self._ids = _Ids(self.vocab_size)
+        self._encode = lru_cache(maxsize=256)(self._encode_all)
+
+    def _encode_all(self, text: str) -> list[int]:
+        return list(map(self._ids.__getitem__, _WORD.findall(text)))
+
+    def encode(self, text: str, *, add_special_tokens: bool = False, limit: int | None = None) -> list[int]:
+        if limit is not None and len(text) > 2 * limit:  # a token and its space: the text may hold more than is wanted
+            return [self._ids[match[0]] for match in islice(_WORD.finditer(text), limit)]
+        return self._encode(text).copy()
+
+    def decode(self, ids: list[int], *, skip_special_tokens: bool = False) -> str:
+        return "".join(map(self.detokenizer(skip_special_tokens=skip_special_tokens), ids))
+
+    def token_text(self, token_id: int) -> str:
+        return self._special.get(token_id) or self._ids.words.get(token_id, "")
+
+    def detokenizer(self, *, skip_special_tokens: bool) -> Detokenize:
+        words = self._ids.words
+        if skip_special_tokens:
+            return lambda token_id: words.get(token_id, "")
+        return self.token_text
+
+    def fillers(self) -> Iterable[int]:
+        return dict.fromkeys(self.encode(" " + LOREM))

@@ -1,0 +1,74 @@
+"""What a request's choices will say: who decides it, and what its sampling parameters forbid."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from mockvllm.answers.directives import Directive, from_script, in_prompt
+from mockvllm.answers.masks import TokenMask, bad_word_tokens, split_logit_bias
+from mockvllm.answers.script import Script
+from mockvllm.answers.speaker import Speaker, Turn
+from mockvllm.answers.tokenizer import Tokenizer
+from mockvllm.wire.errors import invalid
+from mockvllm.wire.jsontext import escape
+
+HEADER = b"x-mock-script"
+FIELD = "mock"
+_MASKING = frozenset(("logit_bias", "allowed_token_ids", "bad_words"))
+
+
+class Scripting:
+    """Header, body field and prompt directive, in this order, before the default answer; unless directives are off."""
+
+    def __init__(self, tokenizer: Tokenizer, answer: str, seed: int, directives: bool) -> None:
+        self.speaker = Speaker(tokenizer, escape, answer, seed)
+        self._tokenizer = tokenizer
+        self._directives = directives
+
+    def directive(self, user_text: str, body: Mapping[str, Any], headers: Mapping[bytes, bytes]) -> Directive | None:
+        """Who but the default decides. Raises APIError for a script that cannot be read."""
+        if not self._directives:
+            return None
+        try:
+            if HEADER in headers:
+                return from_script(msgspec.json.decode(headers[HEADER]), "header")
+            if FIELD in body:
+                return from_script(body[FIELD], "body")
+            return in_prompt(user_text)
+        except ValueError as error:
+            raise invalid(str(error)) from None
+
+    def scripts(
+        self, request_id: str, values: Mapping[str, Any], user_text: str, directive: Directive | None
+    ) -> Sequence[Script]:
+        """One script for each of the `n` choices."""
+        turn = Turn(
+            request_id,
+            user_text,
+            values["skip_special_tokens"],
+            values.get("ignore_eos", False),
+            values["min_tokens"],
+            self._mask(values),
+        )
+        return [self.speaker.script(turn, directive, index) for index in range(values["n"])]
+
+    def _mask(self, values: Mapping[str, Any]) -> TokenMask | None:
+        if not values["min_tokens"] and _MASKING.isdisjoint(values):
+            return None
+        allowed = values.get("allowed_token_ids")
+        bias = {int(token_id): value for token_id, value in (values.get("logit_bias") or {}).items()}
+        forced, forbidden = split_logit_bias(bias)
+        mask = TokenMask(
+            None if allowed is None else frozenset(allowed),
+            forced,
+            forbidden,
+            bad_word_tokens(values.get("bad_words") or (), self._tokenizer),
+            values["min_tokens"],
+            self._end_ids(values),
+        )
+        return None if mask.is_empty else mask
+
+    def _end_ids(self, values: Mapping[str, Any]) -> frozenset[int]:
+        own = self._tokenizer.eos_token_id, *self._tokenizer.extra_end_ids
+        return frozenset((*own, *(values.get("stop_token_ids") or ())))

@@ -1,0 +1,107 @@
+"""Request models that cost what the client sends: each field is validated alone, by a validator made when first needed.
+
+A model is a class of annotations (what pydantic validates) and defaults. The outcome is that of one pydantic model of
+the same fields: lax coercion, failures in the order of declaration, unknown fields ignored.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from mockvllm.wire.validation import Failure, bad_request, failures
+
+_ATOMS = frozenset((str, int, float, bool, NoneType))
+
+
+class Field:
+    """One field. `proof` tells cheaply that a value is valid as it stands; `check` raises what vLLM itself refuses."""
+
+    __slots__ = ("__dict__", "annotation", "check", "exact", "proof")
+
+    def __init__(
+        self, annotation: Any, proof: Callable[[Any], bool] | None, check: Callable[[Any], None] | None
+    ) -> None:
+        self.annotation = annotation
+        self.exact = _exact_types(annotation)
+        self.proof = proof
+        self.check = check
+
+    def validate(self, value: Any) -> Any:
+        """The value as the model holds it. Raises pydantic's ValidationError, or what `check` raises."""
+        if type(value) in self.exact or (self.proof is not None and self.proof(value)):
+            return value
+        value = self._adapter.validate_python(value, from_attributes=True)
+        if self.check is not None:
+            self.check(value)
+        return value
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[Any]:
+        config = None if isinstance(self.annotation, type) else ConfigDict(extra="allow")
+        return TypeAdapter(self.annotation, config=config)
+
+
+class RequestModel:
+    """An instance has the defaults of its class, and in its `__dict__` the fields that the client sent.
+
+    A field named in `proofs` or `checks` has a `Field.proof` or a `Field.check`.
+    """
+
+    proofs: ClassVar[Mapping[str, Callable[[Any], bool]]] = {}
+    checks: ClassVar[Mapping[str, Callable[[Any], None]]] = {}
+    _fields: ClassVar[Mapping[str, Field]]
+    _required: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def fields(cls) -> Mapping[str, Field]:
+        """The fields in the order of declaration."""
+        if "_fields" not in cls.__dict__:
+            hints = {
+                name: hint for name, hint in get_type_hints(cls, include_extras=True).items() if not _is_class_var(hint)
+            }
+            cls._fields = {
+                name: Field(hint, cls.proofs.get(name), cls.checks.get(name)) for name, hint in hints.items()
+            }
+            cls._required = tuple(name for name in hints if not hasattr(cls, name))
+        return cls._fields
+
+    @classmethod
+    def parse(cls, body: Mapping[str, Any]) -> Self:
+        """The request that `body` holds. Raises APIError naming every failure."""
+        fields = cls.fields()
+        request = cls()
+        given = request.__dict__
+        try:
+            for name, value in body.items():
+                field = fields.get(name)
+                if field is not None:
+                    given[name] = value if type(value) in field.exact else field.validate(value)
+        except ValidationError:
+            raise bad_request(list(cls._failures(body))) from None
+        if not all(name in given for name in cls._required):
+            raise bad_request(list(cls._failures(body)))
+        return request
+
+    @classmethod
+    def _failures(cls, body: Mapping[str, Any]) -> Iterator[Failure]:
+        for name, field in cls.fields().items():
+            if name in body:
+                try:
+                    field.validate(body[name])
+                except ValidationError as error:
+                    yield from failures(error, name)
+            elif name in cls._required:
+                yield Failure("missing", (name,), "Field required", body)
+
+
+def _exact_types(annotation: Any) -> frozenset[type]:
+    """The types whose values are valid, and stay as they are, under an annotation without constraints."""
+    options = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    return frozenset(option for option in options if option in _ATOMS)
+
+
+def _is_class_var(hint: Any) -> bool:
+    return get_origin(hint) is ClassVar or hint is ClassVar

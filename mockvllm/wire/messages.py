@@ -1,0 +1,181 @@
+"""The messages of a chat request: the union of types that vLLM 0.30 to 0.33 validates them against.
+
+The names of the types and the order of their fields show in error texts:
+`body.messages.0.ChatCompletionDeveloperMessageParam.role`.
+"""
+
+from collections.abc import Iterable
+from typing import Any, Literal, Required
+
+from pydantic import BaseModel, ConfigDict
+from typing_extensions import TypedDict
+
+
+class ChatCompletionContentPartTextParam(TypedDict, total=False):
+    text: Required[str]
+    type: Required[Literal["text"]]
+
+
+class ImageURL(TypedDict, total=False):
+    url: Required[str]
+    detail: Literal["auto", "low", "high", "original"]
+
+
+class ChatCompletionContentPartImageParam(TypedDict, total=False):
+    image_url: Required[ImageURL]
+    type: Required[Literal["image_url"]]
+
+
+class InputAudio(TypedDict, total=False):
+    data: Required[str]
+    format: Required[Literal["wav", "mp3"]]
+
+
+class ChatCompletionContentPartInputAudioParam(TypedDict, total=False):
+    input_audio: Required[InputAudio]
+    type: Required[Literal["input_audio"]]
+
+
+class FileFile(TypedDict, total=False):
+    file_data: str
+    file_id: str
+    filename: str
+
+
+class File(TypedDict, total=False):
+    file: Required[FileFile]
+    type: Required[Literal["file"]]
+
+
+class ChatCompletionContentPartRefusalParam(TypedDict, total=False):
+    refusal: Required[str]
+    type: Required[Literal["refusal"]]
+
+
+ContentPart = (
+    ChatCompletionContentPartTextParam
+    | ChatCompletionContentPartImageParam
+    | ChatCompletionContentPartInputAudioParam
+    | File
+)
+TextParts = str | Iterable[ChatCompletionContentPartTextParam]
+
+
+class ChatCompletionDeveloperMessageParam(TypedDict, total=False):
+    content: Required[TextParts]
+    role: Required[Literal["developer"]]
+    name: str
+
+
+class ChatCompletionSystemMessageParam(TypedDict, total=False):
+    content: Required[TextParts]
+    role: Required[Literal["system"]]
+    name: str
+
+
+class ChatCompletionUserMessageParam(TypedDict, total=False):
+    content: Required[str | Iterable[ContentPart]]
+    role: Required[Literal["user"]]
+    name: str
+
+
+class Audio(TypedDict, total=False):
+    id: Required[str]
+
+
+class FunctionCall(TypedDict, total=False):
+    arguments: Required[str]
+    name: Required[str]
+
+
+class Function(TypedDict, total=False):
+    arguments: Required[str]
+    name: Required[str]
+
+
+class ChatCompletionMessageFunctionToolCallParam(TypedDict, total=False):
+    id: Required[str]
+    function: Required[Function]
+    type: Required[Literal["function"]]
+
+
+class Custom(TypedDict, total=False):
+    input: Required[str]
+    name: Required[str]
+
+
+class ChatCompletionMessageCustomToolCallParam(TypedDict, total=False):
+    id: Required[str]
+    custom: Required[Custom]
+    type: Required[Literal["custom"]]
+
+
+class ChatCompletionAssistantMessageParam(TypedDict, total=False):
+    role: Required[Literal["assistant"]]
+    audio: Audio | None
+    content: str | Iterable[ChatCompletionContentPartTextParam | ChatCompletionContentPartRefusalParam] | None
+    function_call: FunctionCall | None
+    name: str
+    refusal: str | None
+    tool_calls: Iterable[ChatCompletionMessageFunctionToolCallParam | ChatCompletionMessageCustomToolCallParam]
+
+
+class ChatCompletionToolMessageParam(TypedDict, total=False):
+    content: Required[TextParts]
+    role: Required[Literal["tool"]]
+    tool_call_id: Required[str]
+
+
+class ChatCompletionFunctionMessageParam(TypedDict, total=False):
+    content: Required[str | None]
+    name: Required[str]
+    role: Required[Literal["function"]]
+
+
+class CustomChatCompletionMessageParam(TypedDict, total=False):
+    """vLLM's own: any role."""
+
+    role: Required[str]
+    content: str | list[Any]
+    name: str
+    tool_call_id: str | None
+    tool_calls: Iterable[ChatCompletionMessageFunctionToolCallParam] | None
+    reasoning: str | dict[str, Any] | None
+    tools: list[dict[str, Any]] | None
+    task: str | None
+
+
+class Author(BaseModel):
+    role: Literal["user", "assistant", "system", "developer", "tool"]
+    name: str | None = None
+
+
+class Message(BaseModel):
+    """OpenAI's harmony format, for the models that speak it."""
+
+    model_config = ConfigDict(extra="allow")
+    author: Author
+    content: list[dict[str, Any]]
+
+
+ChatMessage = (
+    ChatCompletionDeveloperMessageParam
+    | ChatCompletionSystemMessageParam
+    | ChatCompletionUserMessageParam
+    | ChatCompletionAssistantMessageParam
+    | ChatCompletionToolMessageParam
+    | ChatCompletionFunctionMessageParam
+    | CustomChatCompletionMessageParam
+    | Message
+)
+
+
+def are_plain(messages: object) -> bool:
+    """True: a list of nothing but roles and texts, which the union takes as it stands."""
+    return type(messages) is list and all(
+        type(message) is dict
+        and len(message) == 2
+        and type(message.get("role")) is str
+        and type(message.get("content")) is str
+        for message in messages
+    )

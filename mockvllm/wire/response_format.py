@@ -1,0 +1,76 @@
+"""Structured output as a request asks for it: `response_format` and `structured_outputs`."""
+
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mockvllm.wire.errors import invalid
+
+
+class JsonSchemaResponseFormat(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    name: str
+    description: str | None = None
+    json_schema: Annotated[dict[str, Any] | None, Field(alias="schema")] = None
+    strict: bool | None = None
+
+
+class ResponseFormat(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: JsonSchemaResponseFormat | None = None
+
+
+class StructuralTagResponseFormat(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    type: Literal["structural_tag"]
+    format: Any
+
+
+class LegacyStructuralTag(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    begin: str
+    structural_tag_schema: Annotated[dict[str, Any] | None, Field(alias="schema")] = None
+    end: str
+
+
+class LegacyStructuralTagResponseFormat(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    type: Literal["structural_tag"]
+    structures: list[LegacyStructuralTag]
+    triggers: list[str]
+
+
+AnyResponseFormat = ResponseFormat | StructuralTagResponseFormat | LegacyStructuralTagResponseFormat
+
+
+@dataclass
+class StructuredOutputsParams:
+    json: str | dict[str, Any] | None = None
+    regex: str | None = None
+    choice: list[str] | None = None
+    grammar: str | None = None
+    json_object: bool | None = None
+    disable_any_whitespace: bool = False
+    disable_additional_properties: bool = False
+    whitespace_pattern: str | None = None
+    structural_tag: str | None = None
+
+
+CONSTRAINTS = ("json", "regex", "choice", "grammar", "json_object", "structural_tag")
+
+
+def check_structured_outputs(params: StructuredOutputsParams | None) -> None:
+    """Exactly one constraint must be set. Raises APIError with vLLM's text, which shows all of them."""
+    if params is None:
+        return
+    count = sum(getattr(params, name) is not None for name in CONSTRAINTS)
+    if count == 1:
+        return
+    shown = asdict(params) | {"_backend": None, "_backend_was_auto": False}
+    if count > 1:
+        message = f"You can only use one kind of structured outputs constraint but multiple are specified: {shown}"
+    else:
+        message = f"You must use one kind of structured outputs constraint but none are specified: {shown}"
+    raise invalid(message)

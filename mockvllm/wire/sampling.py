@@ -1,0 +1,209 @@
+"""Sampling parameters: a request's values, the server's defaults, and vLLM's checks of them in its order."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mockvllm.wire.errors import APIError, invalid
+
+MAX_N_SEQUENCES = 16384
+"""VLLM_MAX_N_SEQUENCES."""
+GREEDY_BELOW = 1e-5
+
+DEFAULTS: Mapping[str, Any] = {
+    "n": 1,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "repetition_penalty": 1.0,
+    "temperature": 1.0,
+    "top_p": 1.0,
+    "top_k": 0,
+    "min_p": 0.0,
+    "min_tokens": 0,
+    "skip_special_tokens": True,
+}
+"""What holds where neither the request nor the server's generation config says anything."""
+
+SAMPLING_FIELDS = frozenset(
+    (
+        *DEFAULTS, "allowed_token_ids", "bad_words", "ignore_eos", "logit_bias", "logprob_token_ids", "prompt_logprobs",
+        "stop", "stop_token_ids", "thinking_token_budget", "vllm_xargs",
+    )
+)  # fmt: skip
+"""The fields of a request that are sampling parameters, `max_tokens` aside."""
+
+
+@dataclass
+class RepetitionDetectionParams:
+    """A sequence ends when its last tokens are `min_count` copies of one pattern of `min_..max_pattern_size` tokens."""
+
+    max_pattern_size: int = 0
+    min_pattern_size: int = 0
+    min_count: int = 0
+
+
+def check_repetition_detection(params: RepetitionDetectionParams | None) -> None:
+    if params is None:
+        return
+    if params.min_pattern_size < 0 or params.max_pattern_size < params.min_pattern_size:
+        raise invalid(
+            "max_pattern_size, min_pattern_size must be >=0, with min_pattern_size <= max_pattern_size. "
+            "Set both to 0 to disable repetitive pattern detection."
+        )
+    if params.max_pattern_size > 0 and params.min_count < 2:
+        raise invalid(
+            "min_count must be >= 2 to detect repetitive patterns in engine output. "
+            "If you do not wish to detect repetitive patterns, set max_pattern_size to 0."
+        )
+
+
+Values = Mapping[str, Any]
+Check = Callable[[Values], APIError | None]
+
+
+def check_sampling(values: Values) -> None:
+    """`values` as resolved (request, server, `DEFAULTS`), and `max_tokens` as it will be. Raises the first failure."""
+    for check in CHECKS:
+        error = check(values)
+        if error is not None:
+            raise error
+
+
+def _logit_bias(values: Values) -> APIError | None:
+    bad = [key for key in values.get("logit_bias") or () if not _is_int(key)]
+    if not bad:
+        return None
+    message = f"logit_bias contains key(s) that cannot be converted to integer token IDs: {bad}"
+    return invalid(message, "logit_bias", bad)
+
+
+def _n(values: Values) -> APIError | None:
+    n = values["n"]
+    if n < 1:
+        return invalid(f"n must be at least 1, got {n}.")
+    if n > MAX_N_SEQUENCES:
+        return invalid(
+            f"n must be at most {MAX_N_SEQUENCES}, got {n}. "
+            "To increase this limit, set the VLLM_MAX_N_SEQUENCES environment variable."
+        )
+    return None
+
+
+def _extra_args(values: Values) -> APIError | None:
+    numbers = (number for value in (values.get("vllm_xargs") or {}).values() for number in _numbers(value))
+    if all(-(2**63) <= number < 2**64 for number in numbers):
+        return None
+    return invalid("extra_args integers must be between -2**63 and 2**64 - 1.", "extra_args")
+
+
+def _penalty(name: str) -> Check:
+    def check(values: Values) -> APIError | None:
+        value = values[name]
+        return None if -2.0 <= value <= 2.0 else invalid(f"{name} must be in [-2, 2], got {value}.")
+
+    return check
+
+
+def _repetition_penalty(values: Values) -> APIError | None:
+    value = values["repetition_penalty"]
+    if not math.isfinite(value):
+        return invalid(f"repetition_penalty must be a finite number, got {value}.")
+    return None if value > 0.0 else invalid(f"repetition_penalty must be greater than zero, got {value}.")
+
+
+def _temperature(values: Values) -> APIError | None:
+    value = values["temperature"]
+    if not math.isfinite(value):
+        return invalid(f"temperature must be a finite number, got {value}.", "temperature", value)
+    if value < 0.0:
+        return invalid(f"temperature must be non-negative, got {value}.", "temperature", value)
+    return None if value <= 2.0 else invalid(f"temperature must be in [0, 2], got {value}.", "temperature", value)
+
+
+def _top_p(values: Values) -> APIError | None:
+    value = values["top_p"]
+    return None if 0.0 < value <= 1.0 else invalid(f"top_p must be in (0, 1], got {value}.", "top_p", value)
+
+
+def _top_k(values: Values) -> APIError | None:
+    value = values["top_k"]
+    return None if value >= -1 else invalid(f"top_k must be 0 (disable), or at least 1, got {value}.")
+
+
+def _min_p(values: Values) -> APIError | None:
+    value = values["min_p"]
+    return None if 0.0 <= value <= 1.0 else invalid(f"min_p must be in [0, 1], got {value}.")
+
+
+def _max_tokens(values: Values) -> APIError | None:
+    value = values["max_tokens"]
+    return None if value >= 1 else invalid(f"max_tokens must be at least 1, got {value}.", "max_tokens", value)
+
+
+def _min_tokens(values: Values) -> APIError | None:
+    value, most = values["min_tokens"], values["max_tokens"]
+    if value < 0:
+        return invalid(f"min_tokens must be greater than or equal to 0, got {value}.")
+    if value > most:
+        return invalid(f"min_tokens must be less than or equal to max_tokens={most}, got {value}.")
+    return None
+
+
+def _stop(values: Values) -> APIError | None:
+    stop = values.get("stop")
+    strings = [stop] if isinstance(stop, str) else stop or ()
+    return invalid("stop cannot contain an empty string.") if "" in strings else None
+
+
+def _bad_words(values: Values) -> APIError | None:
+    words = values.get("bad_words") or ()
+    return invalid(f"bad_words cannot contain an empty string. Got bad_words={words}") if "" in words else None
+
+
+def _thinking_token_budget(values: Values) -> APIError | None:
+    value = values.get("thinking_token_budget")
+    if value is None or value >= -1:
+        return None
+    message = "`thinking_token_budget` must be a non-negative integer or -1 for unlimited."
+    return invalid(message, "thinking_token_budget", value)
+
+
+def _greedy(values: Values) -> APIError | None:
+    if values["temperature"] < GREEDY_BELOW and values["n"] > 1:
+        return invalid(f"n must be 1 when using greedy sampling, got {values['n']}.")
+    return None
+
+
+CHECKS: tuple[Check, ...] = (
+    _logit_bias,
+    _n,
+    _extra_args,
+    _penalty("presence_penalty"),
+    _penalty("frequency_penalty"),
+    _repetition_penalty,
+    _temperature,
+    _top_p,
+    _top_k,
+    _min_p,
+    _max_tokens,
+    _min_tokens,
+    _stop,
+    _bad_words,
+    _thinking_token_budget,
+    _greedy,
+)
+"""vLLM's order (SamplingParams, 0.30 to 0.33)."""
+
+
+def _is_int(text: str) -> bool:
+    try:
+        int(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _numbers(value: object) -> list[int]:
+    values = value if isinstance(value, list) else [value]
+    return [item for item in values if isinstance(item, int)]

@@ -1,0 +1,73 @@
+"""Validation errors as vLLM words them: 400 `Bad Request`, one line for each of at most ten failures."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from mockvllm.wire.errors import APIError
+
+MAX_SHOWN = 10
+MAX_LINE = 1000
+MAX_INPUT = 200
+_CUT = "...[truncated]"
+_INTERNAL = frozenset(
+    (
+        "str",
+        "int",
+        "float",
+        "bool",
+        "ResponseFormat",
+        "StructuralTagResponseFormat",
+        "LegacyStructuralTagResponseFormat",
+    )
+)
+"""pydantic's names of a union's branches, which vLLM leaves out of a location, as it does any with a bracket."""
+
+
+class Failure(NamedTuple):
+    """One failed check: pydantic's error type, where below the root, its text, what was there."""
+
+    type: str
+    loc: tuple[int | str, ...]
+    msg: str
+    input: object
+    ctx: dict[str, Any] | None = None
+
+
+def failures(error: ValidationError, *prefix: int | str) -> Iterable[Failure]:
+    """pydantic's failures, below `prefix`."""
+    for detail in error.errors(include_url=False):
+        loc = (*prefix, *detail["loc"])
+        yield Failure(detail["type"], loc, detail["msg"], detail["input"], detail.get("ctx"))
+
+
+def bad_request(found: Sequence[Failure], root: str = "body") -> APIError:
+    """The answer to a request with these failures; `root` is `body`, `query` or `path`."""
+    lines = [_line(failure, root) for failure in found[:MAX_SHOWN]]
+    header = f"{len(found)} validation error{'s' if len(found) > 1 else ''}:"
+    if len(found) > MAX_SHOWN:
+        lines.append(f"...and {len(found) - MAX_SHOWN} more errors")
+    return APIError(400, "\n  ".join((header, *lines)), "Bad Request", _location(found[0], root))
+
+
+def _line(failure: Failure, root: str) -> str:
+    shown: dict[str, Any] = {"type": failure.type, "loc": _location(failure, root), "msg": failure.msg}
+    shown["input"] = _input(failure.input)
+    if failure.ctx:
+        shown["ctx"] = failure.ctx
+    line = repr(shown)
+    return line if len(line) <= MAX_LINE else line[:MAX_LINE] + _CUT
+
+
+def _location(failure: Failure, root: str) -> str:
+    return ".".join((root, *(str(part) for part in failure.loc if part not in _INTERNAL and "[" not in str(part))))
+
+
+def _input(value: object) -> str:
+    if isinstance(value, dict | list | tuple | set):
+        return f"<{type(value).__name__} of {len(value)} items>"
+    if isinstance(value, bytes):
+        return f"<bytes of {len(value)} bytes>"
+    text = str(value)
+    return text if len(text) <= MAX_INPUT else text[:MAX_INPUT] + _CUT
