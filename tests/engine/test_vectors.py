@@ -1,0 +1,66 @@
+"""Step-exact parity: every scenario that was recorded from the real vLLM scheduler, under each release."""
+
+import json
+import lzma
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from mockvllm import profiles
+from mockvllm.simulation.scenario import Scenario
+from mockvllm.simulation.scenario_run import run_scenario
+
+DATA = Path(__file__).parent.parent / "data" / "sched"
+NEWEST = "0.33.0"
+OPTIONS_SINCE_0_32 = ("long_prefill_token_threshold_adaptive", "max_num_active_seqs")
+
+Vector = dict[str, Any]
+
+
+@cache
+def vectors(release: str) -> dict[str, Vector]:
+    """By name: the newest release has all, an older one those whose trace differs."""
+    lines = lzma.decompress((DATA / f"{release}.jsonl.xz").read_bytes()).splitlines()
+    return {vector["scenario"]["name"]: vector for vector in map(json.loads, lines)}
+
+
+def is_known_to(release: str, vector: Vector) -> bool:
+    return release != "0.30.0" or not any(vector["scenario"]["config"][option] for option in OPTIONS_SINCE_0_32)
+
+
+def cases() -> list[Any]:
+    """Long recordings, whose trace is a summary, run in the quick suite under the newest release only."""
+    cases = []
+    for name in profiles.NAMES:
+        release = profiles.load(name).version
+        for vector_name, vector in vectors(NEWEST).items():
+            if is_known_to(release, vector):
+                long = vector["scenario"].get("record") == "aggregate" and release != NEWEST
+                cases.append(pytest.param(name, vector_name, marks=[pytest.mark.slow] if long else []))
+    return cases
+
+
+def run(scenario: Vector, profile: str) -> Vector:
+    trace = run_scenario(msgspec.convert(scenario, Scenario), profiles.load(profile))
+    decoded: Vector = msgspec.json.decode(msgspec.json.encode(trace))
+    return decoded
+
+
+@pytest.mark.parametrize(("profile", "name"), cases())
+def test_trace_equals_the_recording(profile: str, name: str) -> None:
+    vector = vectors(NEWEST)[name]
+    expected = vectors(profiles.load(profile).version).get(name, vector)["trace"]
+    trace = run(vector["scenario"], profile)
+    for line, expected_line in zip(trace.get("steps", []), expected.get("steps", []), strict=False):
+        assert line == expected_line
+    assert trace == expected
+
+
+def test_the_releases_differ_where_the_recordings_do() -> None:
+    """The rules of one release do not give the traces of another."""
+    for older in ("0.32.0", "0.30.0"):
+        for name, vector in vectors(older).items():
+            assert run(vectors(NEWEST)[name]["scenario"], "0.33") != vector["trace"], name
