@@ -18,7 +18,7 @@ from mockvllm_client.wireshape import buffer
 
 from mockvllm.cli.argtypes import BUFFERS, Parser, buffering, positive, url
 
-_EXITS = """exit codes: 0 the answer came as it was made (or BUFFERED, where --through asked for it); 1 it did not, and the
+_EXITS = """exit codes: 0 the answer came as it was made (or BUFFERED, where --through asked for it); 1 it did not, the
 verdict says how: BUFFERED, EMPTY, TRUNCATED, ABORTED, INBAND_ERROR, HTTP_ERROR, MALFORMED; 2 wrong usage, or nobody
 listens"""
 _INTERRUPTED = 130  # as a shell says it of a process that SIGINT ended

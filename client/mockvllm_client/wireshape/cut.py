@@ -19,7 +19,7 @@ class Split(Pass):
 
     def feed(self, at: float, data: bytes) -> list[Piece]:
         if not data:
-            return [Piece(at)]
+            return [Piece(max(at, self._free_at))]
         cuts = [0, *self._cuts(len(data)), len(data)]
         self._sent += len(data)
         return [self._part(at, data[start:stop]) for start, stop in pairwise(cuts)]
