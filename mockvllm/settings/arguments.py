@@ -6,6 +6,7 @@ from dataclasses import Field
 from types import NoneType, UnionType
 from typing import Any, Literal, get_args, get_origin
 
+from mockvllm.settings.ignored import flags_of, name_of
 from mockvllm.settings.knob import Knob, flag_of, knob_of
 from mockvllm.settings.values import json_object, literal, optional, whole
 
@@ -70,11 +71,11 @@ def _reading(kind: Any, is_optional: bool, declaration: Knob) -> dict[str, Any]:
     return {"type": optional(read) if is_optional else read, "choices": allowed}
 
 
-def add_ignored(parser: argparse.ArgumentParser, flag: str, default: Any) -> None:
+def add_ignored(parser: argparse.ArgumentParser, key: str, default: Any) -> None:
     """Declare an option of vLLM's that is accepted and does nothing; the type of its default says what follows it."""
     kind = default if isinstance(default, type) else type(default)
-    dest = flag.removeprefix("--").replace("-", "_")
+    flags, name = flags_of(key), name_of(key)
     if kind is bool:
-        parser.add_argument(flag, dest=dest, action=Toggle, negatives=negatives(flag))
+        parser.add_argument(*flags, dest=name, action=Toggle, negatives=negatives(flags[0]))
     else:
-        parser.add_argument(flag, dest=dest, nargs="*" if kind is list else "?", type=literal)
+        parser.add_argument(*flags, dest=name, nargs="*" if kind is list else "?", type=literal)

@@ -56,15 +56,13 @@ def frontend(settings: Settings) -> Iterator[str]:
 
 def mock(settings: Settings) -> Iterator[str]:
     """Contradictions among our own options."""
-    if settings.queue_ms > settings.ttft_ms:
+    if settings.step_time == "fixed" and settings.queue_ms > settings.ttft_ms:
         yield (
             f"--queue-ms {settings.queue_ms:g} is longer than --ttft-ms {settings.ttft_ms:g}: "
             "the time to the first token includes the queue"
         )
     if settings.control_key is not None and not settings.control:
         yield "--control-key has nothing to open with --no-control"
-    if settings.control_key == "":
-        yield "--control-key: must not be empty"
     if settings.clock == "manual" and settings.time_scale != 1:
         yield f"--time-scale {settings.time_scale:g} has no meaning with --clock manual"
 

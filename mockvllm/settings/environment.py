@@ -28,6 +28,7 @@ class Environment:
     VLLM_MAX_NUM_BAD_WORDS: int = knob(128, "most bad_words of a request", within="[0, inf)")
     VLLM_LOG_STATS_INTERVAL: float = knob(10.0, "seconds between statistics lines; 0 or less: 10")
     VLLM_LOGGING_LEVEL: str = knob("INFO", "log level", parse=str.upper)
+    VLLM_LOGGING_STREAM: str = knob("ext://sys.stdout", "where log lines go: ext://sys.stdout or ext://sys.stderr")
     VLLM_LOGGING_PREFIX: str = knob("", "put in front of the level of every line")
     VLLM_LOGGING_COLOR: str = knob("auto", "colours: auto (on a terminal), 1 or 0")
     VLLM_CONFIGURE_LOGGING: bool = knob(True, "0: no log lines of vLLM's")

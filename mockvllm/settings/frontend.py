@@ -12,13 +12,9 @@ from mockvllm.settings.values import LoRAModulePath, human_int, json_strings, lo
 class Options:
     """The server process."""
 
-    headless: bool = knob(False, "run without the API server", switch=True)
-    api_server_count: int | None = knob(None, "API server processes", "-asc", within="[0, inf)")
     config: str | None = knob(None, "YAML file with flags as keys; flags on the command line win")
-    grpc: bool = knob(False, "serve gRPC", switch=True)
     disable_log_stats: bool = knob(False, "no metrics and no periodic statistics line", switch=True)
     aggregate_engine_logging: bool = knob(False, "one statistics line for all engines", switch=True)
-    fail_on_environ_validation: bool = knob(False, "refuse to start on an unknown VLLM_ variable")
     shutdown_timeout: int = knob(0, "seconds to drain on SIGTERM", within="[0, inf)")
     enable_log_requests: bool = knob(False, "log every request")
 
@@ -77,7 +73,6 @@ class Frontend:
     ssl_keyfile: str | None = knob(None, "TLS key file")
     ssl_certfile: str | None = knob(None, "TLS certificate file")
     root_path: str | None = knob(None, "path prefix a proxy in front strips or keeps")
-    middleware: tuple[str, ...] = knob((), "ASGI middleware by import path")
     enable_request_id_headers: bool = knob(False, "X-Request-Id in every answer")
     disable_fastapi_docs: bool = knob(False, "no /docs, /redoc and /openapi.json")
     h11_max_incomplete_event_size: int = knob(4194304, "bytes of a request head", parse=human_int, within="[1, inf)")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args, get_origin
 
 from mockvllm.settings.arguments import negatives, split_optional
-from mockvllm.settings.ignored import IGNORED
+from mockvllm.settings.ignored import IGNORED, flags_of
 from mockvllm.settings.knob import flag_of, knob_of
 from mockvllm.settings.record import DEFAULT_MODEL, GROUPS, Settings, knobs
 
@@ -61,7 +61,7 @@ def options() -> dict[str, list[Option]]:
     """Every option by group, declared or ignored."""
     groups = {group.__name__: list(_declared(group)) for group in GROUPS}
     for name, ignored in IGNORED.items():
-        rows = (Option((f"--{flag}",), "", shown(default), IGNORES) for flag, default in ignored.items())
+        rows = (Option(flags_of(key), "", shown(default), IGNORES) for key, default in ignored.items())
         groups.setdefault(name, []).extend(rows)
     return groups
 

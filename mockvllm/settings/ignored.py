@@ -1,9 +1,16 @@
-"""vLLM's options that a mock accepts and ignores, by group: what each is by default, or its type when unset."""
+"""vLLM's options that a mock accepts and ignores, by group and in vLLM's order.
+
+A key is the flag and its alias, a value its default, or its type when it is unset.
+"""
 
 from typing import Any
 
 IGNORED: dict[str, dict[str, Any]] = {
     "Options": {
+        "headless": False,
+        "api-server-count -asc": int,
+        "grpc": False,
+        "fail-on-environ-validation": False,
         "gdn-prefill-backend": str,
         "kda-prefill-backend": str,
         "kda-decode-backend": str,
@@ -18,6 +25,7 @@ IGNORED: dict[str, dict[str, Any]] = {
         "dp-supervisor-probe-interval-s": 5.0,
         "dp-supervisor-probe-timeout-s": 5.0,
         "dp-supervisor-probe-failure-threshold": 3,
+        "middleware": [],
         "ssl-ca-certs": str,
         "enable-ssl-refresh": False,
         "ssl-cert-reqs": 0,
@@ -214,3 +222,14 @@ IGNORED: dict[str, dict[str, Any]] = {
         "weight-transfer-config": dict,
     },
 }
+
+
+def flags_of(key: str) -> tuple[str, ...]:
+    """The flag and its alias behind a key of `IGNORED`."""
+    name, *aliases = key.split()
+    return f"--{name}", *aliases
+
+
+def name_of(key: str) -> str:
+    """What the option is called in a record: `nnodes`, `api_server_count`."""
+    return key.split()[0].replace("-", "_")

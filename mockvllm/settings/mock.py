@@ -36,3 +36,14 @@ class Mock:
     journal_size: int = knob(10_000, "requests the journal remembers", parse=human_int, within="[0, inf)")
     clock: Literal["real", "manual"] = knob("real", "what time is: real, or stepped through /mock/clock")
     time_scale: float = knob(1.0, "seconds of the server in a real second", within="(0, inf)")
+
+
+STEP_TIME_PARAMETERS = {
+    "fixed": ("queue_ms", "ttft_ms", "itl_ms"),
+    "linear": (
+        "linear_base_ms",
+        "linear_prefill_ms_per_token",
+        "linear_decode_ms_per_seq",
+        "linear_kv_ms_per_token",
+    ),
+}

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import Field
+from functools import cache
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -12,14 +13,11 @@ from mockvllm.settings.environment import Environment
 from mockvllm.settings.errors import SettingsError
 from mockvllm.settings.ignored import IGNORED
 from mockvllm.settings.knob import knob_of
+from mockvllm.settings.notes import notes
 from mockvllm.settings.record import GROUPS, Settings, knobs
 
 EMPTY: Mapping[str, str] = MappingProxyType({})
 DECLARED: dict[str, Field[Any]] = {declared.name: declared for group in GROUPS for declared in knobs(group)}
-MODEL_FLAG = (
-    "With `vllm serve`, you should provide the model as a positional argument or in a config file instead of via "
-    "the `--model` option. The `--model` option will be removed in a future version."
-)
 
 
 class Parser(argparse.ArgumentParser):
@@ -34,17 +32,20 @@ class Parser(argparse.ArgumentParser):
         return self._option_string_actions
 
 
+@cache
 def build() -> Parser:
     """The parser of all declared and all ignored options; what was not given leaves no trace in its namespace."""
     # argparse asks for a formatter with every argument, and each one asks for the size of the terminal
     formatter = argparse.HelpFormatter("mockvllm serve")
-    parser = Parser(add_help=False, argument_default=argparse.SUPPRESS, formatter_class=lambda prog: formatter)
+    parser = Parser(
+        add_help=False, allow_abbrev=False, argument_default=argparse.SUPPRESS, formatter_class=lambda prog: formatter
+    )
     parser.add_argument("--model", dest="model_tag", type=str)
     for declared in DECLARED.values():
         arguments.add(parser, declared)
     for options in IGNORED.values():
-        for name, default in options.items():
-            arguments.add_ignored(parser, f"--{name}", default)
+        for key, default in options.items():
+            arguments.add_ignored(parser, key, default)
     return parser
 
 
@@ -63,16 +64,11 @@ def parse(argv: Sequence[str], environ: Mapping[str, str] = EMPTY) -> Settings:
     parser = build()
     own = words.plain(argv)
     path = sources.config_path(own)
-    file = list(sources.config_words(sources.read_config(path), parser.options)) if path else []
-    given, rest = parser.parse_known_args(
-        words.fold([*sources.environment_words(environ, parser.options), *file, *own])
-    )
-    values = vars(given)
-    named = "model_tag" in values and any(word.partition("=")[0] == "--model" for word in own)
+    file = sources.config_words(sources.read_config(path), parser.options) if path else ()
+    told = [*file, *own]
+    given, rest = parser.parse_known_args(words.fold([*sources.environment_words(environ, parser.options), *told]))
     model = _positional(rest, parser)
-    if model is not None:
-        values["model_tag"] = model
-    return _settings(values, _notes(named, words.repeated([*file, *own])))
+    return _record(vars(given) | ({"model_tag": model} if model is not None else {}), own, told)
 
 
 def _positional(rest: Sequence[str], parser: Parser) -> str | None:
@@ -93,28 +89,17 @@ def _suggestion(word: str, parser: Parser) -> str:
     return f" (did you mean {close[0]}?)" if close else ""
 
 
-def _notes(model_flag: bool, repeated: Sequence[str]) -> tuple[str, ...]:
-    notes = [MODEL_FLAG] if model_flag else []
-    return (*notes, *([f"Found duplicate keys {', '.join(repeated)}"] if repeated else []))
-
-
-def _settings(values: Mapping[str, Any], notes: tuple[str, ...]) -> Settings:
-    """The record: given values, defaults of the profile, then defaults."""
-    profile = values.get("profile", Settings.profile)
+def _record(values: Mapping[str, Any], own: Sequence[str], told: Sequence[str]) -> Settings:
+    """Given values, defaults of the profile, then defaults."""
+    profile, step_time = (values.get(name, DECLARED[name].default) for name in ("profile", "step_time"))
     known = {
-        name: by_profile(declared)[profile] for name, declared in DECLARED.items() if profile in by_profile(declared)
+        name: knob_of(declared).by_profile[profile]
+        for name, declared in DECLARED.items()
+        if profile in knob_of(declared).by_profile
     }
     known |= {name: _frozen(value) for name, value in values.items() if name in DECLARED or name == "model_tag"}
     ignored = {name: value for name, value in values.items() if name not in known}
-    if ignored:
-        flags = ", ".join("--" + name.replace("_", "-") for name in ignored)
-        notes = (*notes, f"accepted and ignored: {flags}")
-    return Settings(**known, ignored=ignored, notes=notes)
-
-
-def by_profile(declared: Field[Any]) -> Mapping[str, Any]:
-    """Defaults of the releases that differ from the newest."""
-    return knob_of(declared).by_profile
+    return Settings(**known, ignored=ignored, notes=tuple(notes(values, [*ignored], own, told, step_time)))
 
 
 def _frozen(value: Any) -> Any:

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -59,9 +58,3 @@ def merge(into: dict[str, Any], path: Sequence[str], value: Any) -> None:
         into = child
     old = into.get(last)
     into[last] = [*old, *value] if isinstance(old, list) and isinstance(value, list) else value
-
-
-def repeated(words: Sequence[str]) -> tuple[str, ...]:
-    """Flags that stand more than once; the last one counts."""
-    names = Counter(word.partition("=")[0] for word in words if word.startswith("--"))
-    return tuple(name for name, count in names.items() if count > 1)

@@ -1,0 +1,44 @@
+"""What a server says about its flags before it starts: one line for each thing that may surprise."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mockvllm.settings.knob import flag_of
+from mockvllm.settings.mock import STEP_TIME_PARAMETERS
+
+MODEL_FLAG = (
+    "With `vllm serve`, you should provide the model as a positional argument or in a config file instead of via "
+    "the `--model` option. The `--model` option will be removed in a future version."
+)
+
+
+def notes(
+    values: Mapping[str, Any], ignored: Sequence[str], own: Sequence[str], told: Sequence[str], step_time: str
+) -> Iterator[str]:
+    """`values` are the given options by name, `ignored` those among them without effect; `own` are the words of the
+    command line, `told` these and those of the config file.
+    """
+    if any(word.partition("=")[0] == "--model" for word in own):
+        yield MODEL_FLAG
+    yield from _listed("Found duplicate keys", repeated(told))
+    yield from _listed("accepted and ignored:", [flag_of(name) for name in ignored])
+    yield from _listed(f"without effect under --step-time {step_time}:", [*idle(values, step_time)])
+
+
+def repeated(words: Sequence[str]) -> list[str]:
+    """Flags that stand more than once; the last one counts."""
+    names = [word.partition("=")[0] for word in words if word.startswith("--")]
+    return [name for name in dict.fromkeys(names) if names.count(name) > 1]
+
+
+def idle(values: Mapping[str, Any], step_time: str) -> Iterator[str]:
+    """Flags that were given to another model of step time than the one in use."""
+    for model, parameters in STEP_TIME_PARAMETERS.items():
+        yield from (flag_of(name) for name in parameters if name in values and model != step_time)
+    if values.get("async_scheduling") and step_time == "fixed":
+        yield flag_of("async_scheduling")
+
+
+def _listed(text: str, flags: Sequence[str]) -> Iterator[str]:
+    if flags:
+        yield f"{text} {', '.join(flags)}"
