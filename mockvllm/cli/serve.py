@@ -20,7 +20,7 @@ def main(argv: Sequence[str]) -> int:
     except SettingsError as error:
         print(f"mockvllm serve: error: {error}   (mockvllm serve --help)", file=sys.stderr)
         return 2
-    from mockvllm.server.run import run
+    from mockvllm.server import run
 
     return run(settings, env)
 

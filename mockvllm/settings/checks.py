@@ -6,6 +6,7 @@ from mockvllm.settings.derive import Derived, derive
 from mockvllm.settings.environment import Environment
 from mockvllm.settings.errors import SettingsError
 from mockvllm.settings.knob import flag_of, knob_of
+from mockvllm.settings.kv_room import check_kv_room
 from mockvllm.settings.model_limit import model_limit
 from mockvllm.settings.record import GROUPS, Settings, knobs
 
@@ -16,11 +17,12 @@ def check(settings: Settings, env: Environment) -> None:
     """Raises SettingsError for the first thing that cannot be: one line with the flags and their values."""
     for problems in (out_of_range(settings), frontend(settings), mock(settings), parallel(settings)):
         _raise_first(problems)
-    limit = model_limit(settings)
+    limit, blocks = model_limit(settings), settings.num_gpu_blocks_override
     _raise_first(context(settings, env, limit))
-    _raise_first(
-        scheduler(settings, derive(settings, model_limit=limit, num_gpu_blocks=settings.num_gpu_blocks_override))
-    )
+    derived = derive(settings, model_limit=limit, num_gpu_blocks=blocks)
+    _raise_first(scheduler(settings, derived))
+    if blocks is not None:
+        check_kv_room(derived, blocks, settings.tensor_parallel_size)
 
 
 def _raise_first(problems: Iterator[str]) -> None:

@@ -53,6 +53,13 @@ from mockvllm.settings.parser import DECLARED
         ),
         ("--control-key k --no-control", "--control-key has nothing to open with --no-control"),
         ("--clock manual --time-scale 2", "--time-scale 2 has no meaning with --clock manual"),
+        (
+            "--num-gpu-blocks-override 40 --max-model-len 8192",
+            "To serve at least one request with the model's max seq len (8192), (2.5 GiB KV cache is needed, which is "
+            "larger than the available KV cache memory (0.19 GiB). Based on the available memory, the estimated "
+            "maximum model length is 624. Try increasing `gpu_memory_utilization` or decreasing `max_model_len` when "
+            "initializing the engine.",
+        ),
         ("-dp 2 -dpn 2", "data_parallel_rank (2) must be in the range [0, 2)"),
         ("-dp 2 -dpl 3", "data_parallel_size_local (3) must be <= data_parallel_size (2)"),
     ],
@@ -79,11 +86,20 @@ def test_contradictions(flags: str, message: str) -> None:
         "--clock manual",
         "-dp 2 -dpn 1 -dpl 2",
         "--max-model-len auto",
+        "--max-model-len auto --num-gpu-blocks-override 2",
+        "--max-model-len 8192 --num-gpu-blocks-override 513",
+        "--max-model-len 8193 --num-gpu-blocks-override 514",
         "--ssl-certfile c --ssl-keyfile k",
     ],
 )
 def test_their_neighbours_are_allowed(flags: str) -> None:
     assert load(flags.split(), {})
+
+
+@pytest.mark.parametrize(("length", "blocks"), [(8192, 512), (8193, 513), (17, 2)])
+def test_one_block_less_than_the_longest_request_needs(length: int, blocks: int) -> None:
+    with pytest.raises(SettingsError, match="To serve at least one request"):
+        load(["--max-model-len", str(length), "--num-gpu-blocks-override", str(blocks)], {})
 
 
 BOUNDED = [(name, knob_of(declared).within) for name, declared in DECLARED.items()]
