@@ -6,11 +6,22 @@ from typing import Any, Self, get_args
 
 from mockvllm.settings.errors import SettingsError
 from mockvllm.settings.knob import knob, knob_of
+from mockvllm.settings.values import LogLevel
+
+LEVELS = get_args(LogLevel)
 
 
 def truth(text: str) -> bool:
-    """`1` and `true` in any case are true, everything else is false."""
-    return text.strip().lower() in ("1", "true")
+    """`true`, `false` or a number, of which 0 alone is false; ValueError for anything else."""
+    word = text.strip().lower()
+    return word == "true" if word in ("true", "false", "") else int(word) != 0
+
+
+def level(text: str) -> str:
+    """The name of a log level in any case; ValueError for anything else."""
+    if text.upper() not in LEVELS:
+        raise ValueError(text)
+    return text.upper()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -27,13 +38,13 @@ class Environment:
     VLLM_MAX_STOP_STRINGS: int = knob(4, "most stop strings of a request", within="[0, inf)")
     VLLM_MAX_NUM_BAD_WORDS: int = knob(128, "most bad_words of a request", within="[0, inf)")
     VLLM_LOG_STATS_INTERVAL: float = knob(10.0, "seconds between statistics lines; 0 or less: 10")
-    VLLM_LOGGING_LEVEL: str = knob("INFO", "log level", parse=str.upper)
+    VLLM_LOGGING_LEVEL: str = knob("INFO", "least level that is logged", parse=level)
     VLLM_LOGGING_STREAM: str = knob("ext://sys.stdout", "where log lines go: ext://sys.stdout or ext://sys.stderr")
     VLLM_LOGGING_PREFIX: str = knob("", "put in front of the level of every line")
     VLLM_LOGGING_COLOR: str = knob("auto", "colours: auto (on a terminal), 1 or 0")
     VLLM_CONFIGURE_LOGGING: bool = knob(True, "0: no log lines of vLLM's")
     VLLM_DISABLE_LOG_LOGO: bool = knob(False, "one line instead of the logo")
-    VLLM_REQUEST_BODY_LOG_LEVEL: str = knob("DEBUG", "level at which request bodies are logged", parse=str.upper)
+    VLLM_REQUEST_BODY_LOG_LEVEL: str = knob("DEBUG", "level at which request bodies are logged", parse=level)
     VLLM_DEBUG_LOG_API_SERVER_RESPONSE: bool = knob(False, "log whole answers")
     VLLM_HTTP_TIMEOUT_KEEP_ALIVE: int = knob(5, "seconds an idle connection stays open", within="[0, inf)")
     VLLM_KEEP_ALIVE_ON_ENGINE_DEATH: bool = knob(False, "stay up when the engine has died")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mockvllm.settings.knob import knob
-from mockvllm.settings.values import human_int, json_object
+from mockvllm.settings.values import LogLevel, human_int, json_object
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -41,9 +41,7 @@ class LoggingConfig:
     """What is logged."""
 
     logging_config: Mapping[str, Any] | None = knob(None, "logging.config dictionary", parse=json_object)
-    log_level: Literal["CRITICAL", "ERROR", "WARNING", "INFO", "DEBUG", "NOTSET"] | None = knob(
-        None, "log level; unset: VLLM_LOGGING_LEVEL", parse=str.upper
-    )
+    log_level: LogLevel | None = knob(None, "log level; unset: VLLM_LOGGING_LEVEL", parse=str.upper)
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)

@@ -122,8 +122,17 @@ def test_vllms_variables() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "on"), [("1", True), ("True", True), ("2", True), ("0", False), ("false", False), ("", False)]
+)
+def test_switches_in_the_environment(text: str, on: bool) -> None:
+    assert Environment.read({"VLLM_SERVER_DEV_MODE": text}).VLLM_SERVER_DEV_MODE is on
+
+
+@pytest.mark.parametrize(
     ("name", "text", "message"),
     [
+        ("VLLM_SERVER_DEV_MODE", "yes", "VLLM_SERVER_DEV_MODE: cannot read 'yes'"),
+        ("VLLM_LOGGING_LEVEL", "LOUD", "VLLM_LOGGING_LEVEL: cannot read 'LOUD'"),
         ("VLLM_MAX_STOP_STRINGS", "four", "VLLM_MAX_STOP_STRINGS: cannot read 'four'"),
         ("VLLM_HTTP_TIMEOUT_KEEP_ALIVE", "-1", "VLLM_HTTP_TIMEOUT_KEEP_ALIVE: -1 is not in \\[0, inf\\)"),
     ],
