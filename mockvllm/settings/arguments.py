@@ -64,9 +64,8 @@ def _reading(kind: Any, is_optional: bool, declaration: Knob) -> dict[str, Any]:
     if origin is tuple and not declaration.json:
         return {"nargs": "+", "type": declaration.parse or str}
     choices = get_args(kind) if origin is Literal else None
-    read = declaration.parse or READERS.get(
-        type(choices[0]) if choices else origin, type(choices[0]) if choices else origin
-    )
+    plain = type(choices[0]) if choices else origin
+    read = declaration.parse or READERS.get(plain, plain)
     allowed = (*choices, None) if choices and is_optional else choices
     return {"type": optional(read) if is_optional else read, "choices": allowed}
 

@@ -41,7 +41,9 @@ class LoggingConfig:
     """What is logged."""
 
     logging_config: Mapping[str, Any] | None = knob(None, "logging.config dictionary", parse=json_object)
-    log_level: LogLevel | None = knob(None, "log level; unset: VLLM_LOGGING_LEVEL", parse=str.upper)
+    log_level: LogLevel | None = knob(  # noqa: RUF009 - the alias hides that the type is immutable
+        None, "least level that is logged; unset: VLLM_LOGGING_LEVEL", parse=str.upper
+    )
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
