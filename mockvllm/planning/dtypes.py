@@ -1,5 +1,6 @@
 """Number formats: how many bits a weight takes, how many bytes an element of the KV cache."""
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 
@@ -48,10 +49,15 @@ def parse_weights_dtype(text: str) -> WeightsDtype:
     return mix
 
 
+def bytes_by_part(parameters: Parameters, dtype: WeightsDtype) -> dict[str, Fraction]:
+    """Exact bytes of each part."""
+    default = dtype["default"]
+    return {part: count * WEIGHT_BITS[dtype.get(part, default)] / 8 for part, count in parameters.parts().items()}
+
+
 def weights_bytes(parameters: Parameters, dtype: WeightsDtype) -> int:
     """Bytes of all weights, rounded up."""
-    bits = sum(count * WEIGHT_BITS[dtype.get(part, dtype["default"])] for part, count in parameters.parts().items())
-    return -(-bits.numerator // (bits.denominator * 8)) if bits else 0
+    return math.ceil(sum(bytes_by_part(parameters, dtype).values()))
 
 
 def config_dtype(config: HFConfig) -> WeightsDtype:
