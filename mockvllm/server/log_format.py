@@ -10,6 +10,17 @@ from typing import Self, TextIO
 
 from mockvllm.settings import Environment, Settings
 
+RESET = "\033[0m"
+GREY = "\033[90m"
+PROCESS = "\033[1;36m"
+LEVELS = {
+    "DEBUG": "\033[37m",
+    "INFO": "\033[32m",
+    "WARNING": "\033[33m",
+    "ERROR": "\033[31m",
+    "CRITICAL": "\033[35m",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -27,21 +38,32 @@ class LogFormat:
 
     prefix: str = ""
     level: str | None = "INFO"
+    color: bool = False
     pid: int = field(default_factory=os.getpid)
 
     @classmethod
-    def of(cls, settings: Settings, environment: Environment) -> Self:
-        """As flags and environment say: `--log-level` wins over VLLM_LOGGING_LEVEL."""
+    def of(cls, settings: Settings, environment: Environment, is_terminal: bool = False) -> Self:
+        """As flags and environment say: `--log-level` wins over VLLM_LOGGING_LEVEL, colours are for terminals."""
         level = settings.log_level or environment.VLLM_LOGGING_LEVEL
-        return cls(environment.VLLM_LOGGING_PREFIX, level if environment.VLLM_CONFIGURE_LOGGING else None)
+        wanted = {"0": False, "1": True}.get(environment.VLLM_LOGGING_COLOR, is_terminal)
+        return cls(
+            environment.VLLM_LOGGING_PREFIX,
+            level if environment.VLLM_CONFIGURE_LOGGING else None,
+            wanted and not environment.NO_COLOR,
+        )
 
     def lines(self, record: Record, when: datetime) -> Iterator[str]:
         """The lines of a record; each begins with all that precedes the message. None below the level."""
         if self.level is None or _severity(record.level) < _severity(self.level):
             return
-        head = f"({record.process} pid={self.pid}) {self.prefix}{record.level} {when:%m-%d %H:%M:%S} [{record.source}]"
+        process = self._painted(PROCESS, f"({record.process} pid={self.pid})")
+        level = self._painted(LEVELS.get(record.level, ""), record.level)
+        time, source = (self._painted(GREY, text) for text in (f"{when:%m-%d %H:%M:%S}", f"[{record.source}]"))
         for line in record.message.split("\n"):
-            yield f"{head} {line}"
+            yield f"{process} {self.prefix}{level} {time} {source} {line}"
+
+    def _painted(self, color: str, text: str) -> str:
+        return f"{color}{text}{RESET}" if self.color else text
 
 
 def stream_of(environment: Environment) -> TextIO:
@@ -50,5 +72,4 @@ def stream_of(environment: Environment) -> TextIO:
 
 
 def _severity(level: str) -> int:
-    number = logging.getLevelNamesMapping().get(level)
-    return logging.INFO if number is None else number
+    return logging.getLevelNamesMapping()[level]

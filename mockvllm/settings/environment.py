@@ -54,7 +54,7 @@ class Environment:
     VLLM_NIXL_SIDE_CHANNEL_PORT: int = knob(5600, "port in kv_transfer_params", within="[0, 65535]")
     VLLM_DP_RANK: int = knob(0, "rank of this server's engine", within="[0, inf)")
     VLLM_DP_SIZE: int = knob(1, "engines of all servers", within="[1, inf)")
-    NO_COLOR: bool = knob(False, "no colours, whatever the value", parse=bool)
+    NO_COLOR: bool = knob(False, "no colours, whatever the value but 0", parse=lambda text: text != "0")
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> Self:

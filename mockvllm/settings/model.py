@@ -21,7 +21,7 @@ class ModelConfig:
     hf_config_path: str | None = knob(None, "directory with the model's config.json")
     max_model_len: int | None = knob(
         None,
-        "tokens of a context, prompt and answer together; auto or -1: what fits into the KV cache",
+        "tokens of prompt and answer together; unset: 8192 or the model's; auto or -1: what the KV cache holds",
         parse=human_int_or_auto,
         within="[-1, inf)",
     )

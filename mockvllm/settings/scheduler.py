@@ -12,11 +12,13 @@ from mockvllm.settings.values import LogLevel, human_int, json_object
 class SchedulerConfig:
     """What a step may hold, who goes first, who is refused."""
 
-    max_num_batched_tokens: int | None = knob(None, "token budget of a step", parse=human_int, within="[1, inf)")
+    max_num_batched_tokens: int | None = knob(
+        None, "token budget of a step; unset: 8192", parse=human_int, within="[1, inf)"
+    )
     max_num_scheduled_tokens: int | None = knob(
         None, "tokens scheduled in a step; unset: the budget", parse=human_int, within="[1, inf)"
     )
-    max_num_seqs: int | None = knob(None, "requests that run at once (seats)", within="[1, inf)")
+    max_num_seqs: int | None = knob(None, "requests that run at once; unset: 1024", within="[1, inf)")
     max_num_active_seqs: int | None = knob(None, "requests that run at once and may be preempted", within="[1, inf)")
     max_num_queued_reqs: int | None = knob(None, "requests that may wait; more are refused with 503", within="[0, inf)")
     max_num_queued_tokens: int | None = knob(

@@ -1,5 +1,7 @@
 """vLLM's rules of reading a command line."""
 
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -150,3 +152,10 @@ def test_ignored_options_are_read_for_the_log(argv: list[str], values: dict[str,
             parse(argv)
     else:
         assert parse(argv).ignored == values
+
+
+def test_reading_flags_loads_nothing_slow() -> None:
+    code = "import sys; from mockvllm.settings import load; load([], {}); print(*sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    slow = {"asyncio", "difflib", "fastapi", "pathlib", "pydantic", "rich", "textwrap", "tomllib", "typer", "yaml"}
+    assert not slow & set(run.stdout.split())

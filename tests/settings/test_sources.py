@@ -108,7 +108,7 @@ def test_vllms_variables() -> None:
         "VLLM_MAX_N_SEQUENCES": "7",
         "VLLM_LOG_STATS_INTERVAL": "-3",
         "VLLM_CONFIGURE_LOGGING": "0",
-        "NO_COLOR": "0",
+        "NO_COLOR": "",
         "OTHER": "x",
     }
     env = Environment.read(environ)

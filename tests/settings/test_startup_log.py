@@ -161,5 +161,23 @@ def test_what_is_off_is_not_announced() -> None:
     assert "Asynchronous scheduling is enabled." in "\n".join(printed(startup(["--step-time", "linear"], {})))
 
 
-def test_environment_default_is_the_settings_default() -> None:
-    assert LogFormat.of(Settings(), Environment()).level == "INFO"
+@pytest.mark.parametrize(
+    ("environ", "is_terminal", "color"),
+    [
+        ({}, True, True),
+        ({}, False, False),
+        ({"VLLM_LOGGING_COLOR": "1"}, False, True),
+        ({"VLLM_LOGGING_COLOR": "0"}, True, False),
+        ({"VLLM_LOGGING_COLOR": "1", "NO_COLOR": "1"}, True, False),
+        ({"NO_COLOR": "0"}, True, True),
+    ],
+)
+def test_when_lines_are_coloured(environ: dict[str, str], is_terminal: bool, color: bool) -> None:
+    assert LogFormat.of(Settings(), Environment.read(environ), is_terminal).color is color
+
+
+def test_colours_change_nothing_but_colours() -> None:
+    record = Record("APIServer", "WARNING", "a.py:1", "one\ntwo")
+    plain, painted = (list(LogFormat("p ", color=color, pid=1).lines(record, WHEN)) for color in (False, True))
+    assert all("\033[33mWARNING\033[0m" in line for line in painted)
+    assert [re.sub(r"\033\[[\d;]*m", "", line) for line in painted] == plain
