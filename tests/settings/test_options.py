@@ -30,8 +30,14 @@ DEVIATIONS = {
 }
 
 OPPOSITES = ("--no-", "--enable-", "--disable-")
-ALL = [flags for _, flags, *_ in OPTIONS if flags[0] != "--config"]  # that one reads a file: test_sources.py
-PAIRS = [flags for flags in ALL if any(flag.startswith(OPPOSITES) for flag in flags[1:])]
+GROUP_NAMES = list(dict.fromkeys(group for group, *_ in OPTIONS))
+
+by_group = pytest.mark.parametrize("group", GROUP_NAMES)
+
+
+def flags_in(group: str) -> list[list[str]]:
+    """The spellings of each option; `--config` reads a file and is tested with the files."""
+    return [flags for name, flags, *_ in OPTIONS if name == group and flags[0] != "--config"]
 
 
 def sample(flag: str) -> list[str]:
@@ -49,32 +55,32 @@ def sample(flag: str) -> list[str]:
     return [{"JSON": "{}", "INT": "1", "NUMBER": "0.5"}.get(takes(split_optional(declared.type)[0], False), "a=b")]
 
 
-@pytest.mark.parametrize("flags", ALL, ids=" ".join)
-def test_every_option_is_read_in_every_spelling(flags: list[str]) -> None:
-    first, *others = [parse([flag, *sample(flag)]) for flag in flags if flag not in negatives(flags[0])]
-    assert (SPELLINGS[flags[0]].dest in first.ignored) == (flags[0] in IGNORED_FLAGS)
-    assert all(other == first for other in others)
-    assert parse([flags[0].replace("-", "_").replace("__", "--", 1), *sample(flags[0])]) == first
+@by_group
+def test_every_option_is_read_in_every_spelling(group: str) -> None:
+    for flags in flags_in(group):
+        first, *others = [parse([flag, *sample(flag)]) for flag in flags if flag not in negatives(flags[0])]
+        assert (SPELLINGS[flags[0]].dest in first.ignored) == (flags[0] in IGNORED_FLAGS), flags
+        assert all(other == first for other in others), flags
+        assert parse([flags[0].replace("-", "_").replace("__", "--", 1), *sample(flags[0])]) == first
 
 
-@pytest.mark.parametrize("flags", PAIRS, ids=" ".join)
-def test_pairs_have_their_negative_forms(flags: list[str]) -> None:
-    name = SPELLINGS[flags[0]].dest
-    for negative in {*negatives(flags[0]), *(flag for flag in flags[1:] if flag.startswith(OPPOSITES))}:
-        settings = parse([flags[0], negative])
-        assert settings.ignored.get(name, getattr(settings, name, None)) is False
+@by_group
+def test_pairs_have_their_negative_forms(group: str) -> None:
+    for flags in flags_in(group):
+        name = SPELLINGS[flags[0]].dest
+        opposites = {flag for flag in flags[1:] if flag.startswith(OPPOSITES)}
+        for negative in opposites | set(negatives(flags[0])) if opposites else ():
+            settings = parse([flags[0], negative])
+            assert settings.ignored.get(name, getattr(settings, name, None)) is False, negative
 
 
-@pytest.mark.parametrize(
-    ("flag", "default"),
-    [
-        (flags[0], default)
-        for _, flags, kind, default in OPTIONS
-        if kind != "ignore" and flags[0] not in DEVIATIONS | IGNORED_FLAGS
-    ],
-)
-def test_defaults_are_those_of_the_real_parser(flag: str, default: str) -> None:
-    assert as_table(getattr(Settings(), SPELLINGS[flag].dest)) == default.replace("'", '"').replace("(unset)", "null")
+@by_group
+def test_defaults_are_those_of_the_real_parser(group: str) -> None:
+    defaults = {flags[0]: default for name, flags, kind, default in OPTIONS if name == group and kind != "ignore"}
+    for flag, default in defaults.items():
+        if flag not in DEVIATIONS | IGNORED_FLAGS:
+            value = as_table(getattr(Settings(), SPELLINGS[flag].dest))
+            assert value == default.replace("'", '"').replace("(unset)", "null"), flag
 
 
 def as_table(value: Any) -> str:
@@ -85,7 +91,7 @@ def as_table(value: Any) -> str:
 
 
 def test_groups_are_vllms_in_its_order() -> None:
-    assert list(IGNORED)[1:] == list(dict.fromkeys(row[0] for row in OPTIONS))[1:]
+    assert list(IGNORED)[1:] == GROUP_NAMES[1:]
     assert {group.__name__ for group in GROUPS} - {"Mock"} <= IGNORED.keys()
 
 
