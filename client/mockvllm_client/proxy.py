@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 from mockvllm_client.relay import Headers, Message, Reply, Send, relay
-from mockvllm_client.stream import is_loopback
+from mockvllm_client.stream import CONNECT_SECONDS, route
 from mockvllm_client.wireshape import Ending, Piece, Shape, pour
 
 Scope = MutableMapping[str, Any]
@@ -31,8 +31,6 @@ _HOP_BY_HOP = {
     b"upgrade",
 }
 _BODY_HEADERS = (b"content-length", b"transfer-encoding")
-_KEEP_ALIVE = 4.0  # seconds: less than the 5 after which vLLM closes an idle connection
-_CONNECT_SECONDS = 10.0
 
 
 class ClientGoneError(Exception):
@@ -59,9 +57,7 @@ class Proxy:
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         self._client = httpx.AsyncClient(
-            timeout=httpx.Timeout(None, connect=_CONNECT_SECONDS),
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_ALIVE),
-            trust_env=not is_loopback(str(self._upstream)),
+            timeout=httpx.Timeout(None, connect=CONNECT_SECONDS), **route(str(self._upstream))
         )
         await send({"type": "lifespan.startup.complete"})
         await receive()

@@ -5,23 +5,41 @@ import ipaddress
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
+from typing import TypedDict
 
 import httpx
 
 from mockvllm_client.transcript import Arrival, End, Transcript
 
-_CONNECT_SECONDS = 10.0
+CONNECT_SECONDS = 10.0
+_KEEP_ALIVE = 4.0  # seconds: less than the 5 after which vLLM closes an idle connection
+
+
+class Route(TypedDict):
+    """Arguments of an httpx client."""
+
+    limits: httpx.Limits
+    trust_env: bool
+    verify: bool
 
 
 def open_client(url: str, *, api_key: str | None = None, idle: float | None = None) -> httpx.AsyncClient:
     """A client for the server at `url` that waits at most `idle` seconds for the next bytes.
 
-    It asks for no compression (who compresses a stream holds it), and goes to loopback addresses directly, whatever
-    proxy the environment names.
+    It asks for no compression: who compresses a stream holds it.
     """
     headers = {"accept-encoding": "identity"} | ({"authorization": f"Bearer {api_key}"} if api_key else {})
-    timeout = httpx.Timeout(idle, connect=_CONNECT_SECONDS, pool=None)
-    return httpx.AsyncClient(headers=headers, timeout=timeout, trust_env=not is_loopback(url))
+    return httpx.AsyncClient(headers=headers, timeout=httpx.Timeout(idle, connect=CONNECT_SECONDS), **route(url))
+
+
+def route(url: str) -> Route:
+    """How httpx gets to `url`: over any number of connections, to loopback addresses without the proxy that the
+    environment names, and with certificates (whose store takes long to load) only where there are any."""
+    return {
+        "limits": httpx.Limits(max_connections=None, max_keepalive_connections=None, keepalive_expiry=_KEEP_ALIVE),
+        "trust_env": not is_loopback(url),
+        "verify": httpx.URL(url).scheme == "https",
+    }
 
 
 def is_loopback(url: str) -> bool:
