@@ -1,6 +1,6 @@
-"""What sampling parameters forbid or force, applied to a script as a logits processor would: position by position."""
+"""What sampling parameters forbid or force, applied to the tokens of a script as a logits processor would."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mockvllm.answers.tokenizer import Tokenizer
@@ -8,13 +8,12 @@ from mockvllm.answers.tokenizer import Tokenizer
 FORCING_BIAS = 50.0
 """A logit bias of this much forces its token, of minus this much forbids it; anything between changes nothing."""
 
-Candidates = Callable[[int], Iterable[int]]
-"""The tokens to try, best first, at a position where the scripted one is refused."""
+_PATIENCE = 32  # refused tokens in a row (more than a round of the sentence) before something else is said
 
 
 @dataclass(frozen=True, slots=True)
 class TokenMask:
-    """`min_tokens`: until so many tokens are said, none of `end_ids` may be."""
+    """`min_tokens`: until so many tokens are said, none of `end_ids` may be. `fillers`: said if all else is refused."""
 
     allowed: frozenset[int] | None = None
     forced: int | None = None
@@ -22,12 +21,7 @@ class TokenMask:
     bad_words: Sequence[Sequence[int]] = ()
     min_tokens: int = 0
     end_ids: frozenset[int] = frozenset()
-
-    @property
-    def is_empty(self) -> bool:
-        return (
-            self.allowed is None and self.forced is None and not (self.forbidden or self.bad_words or self.min_tokens)
-        )
+    fillers: Iterable[int] = ()
 
     def permits(self, token_id: int, said: Sequence[int]) -> bool:
         if self.forced is not None:
@@ -36,36 +30,41 @@ class TokenMask:
             return False
         if token_id in self.forbidden or (len(said) < self.min_tokens and token_id in self.end_ids):
             return False
-        return not any(
-            word[-1] == token_id and list(said[len(said) - len(word) + 1 :]) == list(word[:-1])
-            for word in self.bad_words
-        )
+        return not any(_completes(word, said, token_id) for word in self.bad_words)
 
-    def apply(self, tokens: Iterable[int], candidates: Candidates) -> Iterator[int]:
-        """`tokens`, a refused one replaced by the first candidate that is permitted, else by the lowest id that is."""
-        said: list[int] = []
+    def apply(self, tokens: Iterable[int], said: list[int]) -> Iterator[int]:
+        """`tokens` without those that are refused behind `said`, which grows with them.
+
+        If too many are refused in a row, the lowest permitted id takes their place, unless `tokens` end.
+        """
+        refused = 0
         for token_id in tokens:
             if not self.permits(token_id, said):
-                token_id = next(
-                    (other for other in self._others(candidates, len(said)) if self.permits(other, said)), token_id
-                )
+                refused += 1
+                if refused < _PATIENCE and self.forced is None:
+                    continue
+                token_id = self._instead_of(token_id, said)
+            refused = 0
             said.append(token_id)
             yield token_id
 
-    def _others(self, candidates: Candidates, position: int) -> Iterator[int]:
+    def _instead_of(self, token_id: int, said: Sequence[int]) -> int:
         if self.forced is not None:
-            yield self.forced
-        elif self.allowed is not None:
-            yield from (other for other in candidates(position) if other in self.allowed)
-            yield from sorted(self.allowed)
-        else:
-            yield from candidates(position)
+            return self.forced
+        others = self.fillers if self.allowed is None else sorted(self.allowed)
+        return next((other for other in others if self.permits(other, said)), token_id)
 
 
-def split_logit_bias(logit_bias: dict[int, float]) -> tuple[int | None, frozenset[int]]:
+def _completes(word: Sequence[int], said: Sequence[int], token_id: int) -> bool:
+    before = word[:-1]
+    return word[-1] == token_id and (not before or list(said[-len(before) :]) == list(before))
+
+
+def split_logit_bias(logit_bias: Mapping[str, float]) -> tuple[int | None, frozenset[int]]:
     """(forced token, forbidden tokens). Of several forced tokens the strongest wins, then the lowest id."""
-    forcing = [(-bias, token_id) for token_id, bias in logit_bias.items() if bias >= FORCING_BIAS]
-    return min(forcing)[1] if forcing else None, frozenset(i for i, bias in logit_bias.items() if bias <= -FORCING_BIAS)
+    forcing = [(-bias, int(token_id)) for token_id, bias in logit_bias.items() if bias >= FORCING_BIAS]
+    forbidden = frozenset(int(token_id) for token_id, bias in logit_bias.items() if bias <= -FORCING_BIAS)
+    return min(forcing)[1] if forcing else None, forbidden
 
 
 def bad_word_tokens(words: Iterable[str], tokenizer: Tokenizer) -> list[list[int]]:
@@ -75,6 +74,6 @@ def bad_word_tokens(words: Iterable[str], tokenizer: Tokenizer) -> list[list[int
         plain = tokenizer.encode(word.lstrip())
         spaced = tokenizer.encode(" " + word.lstrip())
         sequences.append(plain)
-        if len(spaced) == len(plain) and spaced[0] != plain[0]:
+        if len(spaced) == len(plain) and spaced[:1] != plain[:1]:
             sequences.append(spaced)
     return [sequence for sequence in sequences if sequence]

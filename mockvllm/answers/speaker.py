@@ -1,7 +1,7 @@
 """Who decides what is said: a directive, else the answer the server was started with."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, cycle
 from typing import NamedTuple
@@ -42,12 +42,12 @@ class Plan:
     endless: bool = False
     name: str | None = None
 
-    def end(self, turn: Turn) -> int | None:
-        """Where it ends without an end token: after `first`, or the first repetition that makes `min_tokens` full."""
-        if self.end_token or self.endless or turn.ignore_eos:
+    def end(self, num_first: int, turn: Turn) -> int | None:
+        """Where it ends without an end token: after `num_first` tokens, or the repetition that fills `min_tokens`."""
+        if self.end_token or self.endless or turn.ignore_eos or not num_first:
             return None
-        missing = max(0, turn.min_tokens - len(self.first))
-        return len(self.first) + -(-missing // len(self.again)) * len(self.again)
+        missing = max(0, turn.min_tokens - num_first)
+        return num_first + -(-missing // len(self.again)) * len(self.again)
 
 
 class Speaker:
@@ -68,12 +68,15 @@ class Speaker:
             "eos": Plan(sentence, self._cycle, end_token=True, name="eos"),
             "lorem": Plan(tokenizer.encode(LOREM), tokenizer.encode(" " + LOREM), name="lorem"),
         }
-        self._shared: dict[tuple[str, bool], Speech] = {}
+        self._shared: dict[tuple[str | None, bool], Speech] = {}
 
     def script(self, turn: Turn, directive: Directive | None = None, index: int = 0) -> Script:
         """The script of choice `index`."""
         plan = self._default(turn, index) if directive is None else self._told(directive)
-        return Script(self._speech(plan, turn), plan.end(turn), self._origin(directive))
+        origin = self._origin(directive)
+        if turn.mask is not None:
+            return self._masked(plan, turn, turn.mask, origin)
+        return Script(self._speech(plan, turn), plan.end(len(plan.first), turn), origin)
 
     def alternatives(self, position: int) -> Iterator[int]:
         """What else could stand at `position`, best first: the sentence from there, once around, then fillers."""
@@ -107,17 +110,22 @@ class Speaker:
         return Origin(directive.source, "sentence" if directive.say is None else "text")
 
     def _speech(self, plan: Plan, turn: Turn) -> Speech:
-        if plan.name is None or turn.mask is not None:
-            return self._make_speech(plan, turn)
         key = (plan.name, turn.skip_special_tokens)
         speech = self._shared.get(key)
         if speech is None:
-            speech = self._shared[key] = self._make_speech(plan, turn)
+            speech = self._make_speech(chain(self._opening(plan), cycle(plan.again)), turn)
+            if plan.name is not None:
+                self._shared[key] = speech
         return speech
 
-    def _make_speech(self, plan: Plan, turn: Turn) -> Speech:
-        end = [self._tokenizer.eos_token_id] if plan.end_token else []
-        tokens: Iterator[int] = chain(plan.first, end, cycle(plan.again))
-        if turn.mask is not None:
-            tokens = turn.mask.apply(tokens, self.alternatives)
+    def _masked(self, plan: Plan, turn: Turn, mask: TokenMask, origin: Origin) -> Script:
+        said: list[int] = []
+        opening = list(mask.apply(self._opening(plan), said))
+        speech = self._make_speech(chain(opening, mask.apply(cycle(plan.again), said)), turn)
+        return Script(speech, plan.end(len(opening), turn), origin)
+
+    def _opening(self, plan: Plan) -> Sequence[int]:
+        return [*plan.first, self._tokenizer.eos_token_id] if plan.end_token else plan.first
+
+    def _make_speech(self, tokens: Iterable[int], turn: Turn) -> Speech:
         return Speech(tokens, self._tokenizer.detokenizer(skip_special_tokens=turn.skip_special_tokens), self._escape)

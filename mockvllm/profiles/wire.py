@@ -14,3 +14,5 @@ class WireRules:
     spaced_stream_errors: bool
     reserves_output: bool
     generation_config_penalties: bool
+    distrusts_mm_kwargs: bool
+    null_top_logprobs_counts: bool

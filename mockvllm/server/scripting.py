@@ -57,17 +57,16 @@ class Scripting:
         if not values["min_tokens"] and _MASKING.isdisjoint(values):
             return None
         allowed = values.get("allowed_token_ids")
-        bias = {int(token_id): value for token_id, value in (values.get("logit_bias") or {}).items()}
-        forced, forbidden = split_logit_bias(bias)
-        mask = TokenMask(
+        forced, forbidden = split_logit_bias(values.get("logit_bias") or {})
+        return TokenMask(
             None if allowed is None else frozenset(allowed),
             forced,
             forbidden,
             bad_word_tokens(values.get("bad_words") or (), self._tokenizer),
             values["min_tokens"],
             self._end_ids(values),
+            self._tokenizer.fillers(),
         )
-        return None if mask.is_empty else mask
 
     def _end_ids(self, values: Mapping[str, Any]) -> frozenset[int]:
         own = self._tokenizer.eos_token_id, *self._tokenizer.extra_end_ids

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Any
 
+from mockvllm.answers.logprobs import Logprobs
 from mockvllm.answers.output import NO_STOP, Output, StopRules
+from mockvllm.answers.prompt import PlainRenderer, Renderer
 from mockvllm.answers.script import Script
 from mockvllm.answers.tokenizer import Tokenizer
 from mockvllm.engine import RepetitionDetection, Request
@@ -20,6 +22,8 @@ from mockvllm.wire.sampling import DEFAULTS, SAMPLING_FIELDS, check_sampling
 from mockvllm.wire.usage import UsageRules
 
 Headers = Iterable[tuple[bytes, bytes]]
+NO_USAGE_DETAILS = UsageRules()
+PLAIN = PlainRenderer()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +31,21 @@ class ServingConfig:
     """What the server's flags settle; names are vLLM's.
 
     `default_sampling`: the generation config's values, `max_tokens` among them. `override_max_tokens` caps every
-    request.
+    request. `request_template`: makes a template that a request brings along.
     """
 
+    model: str
     model_names: Sequence[str]
     wire: WireRules
     tokenizer: Tokenizer
+    renderer: Renderer = PLAIN
+    request_template: Callable[[str], Renderer] | None = None
     max_model_len: int = 8192
     max_logprobs: int = 20
     response_role: str = "assistant"
     default_sampling: Mapping[str, Any] = field(default_factory=dict)
     override_max_tokens: int | None = None
+    default_chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
     return_tokens_as_token_ids: bool = False
     enable_force_include_usage: bool = False
     stream_interval: int = 1
@@ -45,12 +53,27 @@ class ServingConfig:
     trust_request_mm_kwargs: bool = False
     enable_auto_tool_choice: bool = False
     tool_call_parser: str | None = None
-    usage: UsageRules = UsageRules()  # noqa: RUF009 - immutable
+    exclude_tools_when_tool_choice_none: bool = False
+    data_parallel_size: int = 1
+    usage: UsageRules = NO_USAGE_DETAILS
     system_fingerprint: str | None = None
     answer: str = "sentence"
     seed: int = 0
     directives: bool = True
     wall_clock: Callable[[], float] = time.time
+
+
+@dataclass(slots=True)
+class Draft:
+    """A request on its way: what the checks and the tokenizer have made of it. `values`: its sampling parameters."""
+
+    request_id: str
+    request: ChatCompletionRequest
+    arrival_time: float
+    priority: int
+    prompt: str
+    prompt_token_ids: list[int]
+    values: dict[str, Any]
 
 
 class Serving:
@@ -76,19 +99,33 @@ class Serving:
             names = list(self.config.model_names)
             raise unknown_model(model, names, list_aliases=self.config.wire.valid_aliases_in_404)
 
-    def sampling(self, request: ChatCompletionRequest, max_tokens: int) -> dict[str, Any]:
+    def tokenize(self, request: ChatCompletionRequest, prompt: str) -> list[int]:
+        """The prompt's tokens, if they fit the window, cut as the request says."""
+        window = self.window
+        window.check_text(request, prompt)
+        special = request.add_special_tokens
+        tokenizer = self.config.tokenizer
+        token_ids = tokenizer.encode(prompt, add_special_tokens=special, limit=window.count_limit(request))
+        size = window.truncate_to(request)
+        if size is not None and len(token_ids) > size:
+            token_ids = token_ids[:size] if request.truncation_side == "right" else token_ids[len(token_ids) - size :]
+        window.check_tokens(request, len(token_ids))
+        return token_ids
+
+    def sampling(self, request: ChatCompletionRequest, num_prompt_tokens: int) -> dict[str, Any]:
         """The request's sampling parameters over the server's, checked (SamplingParams)."""
         given = request.given
+        max_tokens = self.window.max_tokens(request, num_prompt_tokens)
         values = {**self._defaults, "max_tokens": max_tokens}
         if max_tokens < 1 or not SAMPLING_FIELDS.isdisjoint(given):
             values.update({name: given[name] for name in SAMPLING_FIELDS & given.keys() if given[name] is not None})
             check_sampling(values)
         return values
 
-    def admission_failure(self, values: Mapping[str, Any], num_prompt_tokens: int) -> APIError | None:
+    def admission_failure(self, draft: Draft) -> APIError | None:
         """What the engine will say against the request, if anything."""
         try:
-            check_admission(values, self._limits, num_prompt_tokens)
+            check_admission(draft.values, self._limits, len(draft.prompt_token_ids))
         except APIError as error:
             return error
         return None
@@ -98,31 +135,26 @@ class Serving:
         given = headers.get(b"x-request-id")
         return prefix + (given.decode("latin-1") if given else request_id or f"{random.getrandbits(64):016x}")
 
-    def choices(
-        self,
-        request_id: str,
-        request: ChatCompletionRequest,
-        values: Mapping[str, Any],
-        prompt_token_ids: Sequence[int],
-        scripts: Sequence[Script],
-        now: float,
-        priority: int,
-    ) -> list[Request]:
-        """One engine request for each script."""
-        tokenizer = self.config.tokenizer
-        end_ids = () if request.ignore_eos else tokenizer.extra_end_ids
-        stop_token_ids = (*(request.stop_token_ids or ()), *end_ids)
+    def priority(self, request: ChatCompletionRequest, headers: Mapping[bytes, bytes]) -> int:
+        """Lower is earlier; the header goes before the field."""
+        given = headers.get(b"x-vllm-priority")
+        return request.priority if given is None else int(given)
+
+    def engine_requests(self, draft: Draft, scripts: Sequence[Script]) -> list[Request]:
+        """One for each script, that is for each of the `n` choices."""
+        request, values, request_id = draft.request, draft.values, draft.request_id
+        stop_token_ids = self._stop_token_ids(request)
         rule = request.repetition_detection
         detection = None if rule is None else RepetitionDetection(*astuple(rule))
         return [
             Request(
                 request_id if len(scripts) == 1 else f"{index}_{request_id}",
-                prompt_token_ids,
+                draft.prompt_token_ids,
                 values["max_tokens"],
                 script,
-                now,
-                priority=priority,
-                eos_token_id=tokenizer.eos_token_id,
+                draft.arrival_time,
+                priority=draft.priority,
+                eos_token_id=self.config.tokenizer.eos_token_id,
                 stop_token_ids=stop_token_ids,
                 ignore_eos=request.ignore_eos,
                 min_tokens=request.min_tokens,
@@ -133,17 +165,24 @@ class Serving:
             for index, script in enumerate(scripts)
         ]
 
-    def outputs(
-        self, request: ChatCompletionRequest, choices: Sequence[Request], scripts: Sequence[Script]
-    ) -> list[Output]:
+    def outputs(self, request: ChatCompletionRequest, scripts: Sequence[Script]) -> list[Output]:
         """The text of each choice, ending as the request says."""
         eos = () if request.ignore_eos else (self.config.tokenizer.eos_token_id,)
-        end_ids = frozenset((*eos, *choices[0].stop_token_ids))
-        rules = stop_rules(request)
+        end_ids = frozenset((*eos, *self._stop_token_ids(request)))
+        rules = _stop_rules(request)
         return [Output(script, rules, end_ids) for script in scripts]
 
+    def logprobs(self, num: int, token_ids: Sequence[int] | None, num_choices: int) -> list[Logprobs]:
+        """The log-probabilities of each choice."""
+        alternatives = self.scripting.speaker.alternatives
+        return [Logprobs(self.config.tokenizer, alternatives, num, token_ids) for _ in range(num_choices)]
 
-def stop_rules(request: ChatCompletionRequest) -> StopRules:
+    def _stop_token_ids(self, request: ChatCompletionRequest) -> Sequence[int]:
+        own = () if request.ignore_eos else self.config.tokenizer.extra_end_ids
+        return (*(request.stop_token_ids or ()), *own)
+
+
+def _stop_rules(request: ChatCompletionRequest) -> StopRules:
     stop = request.stop
     if not stop and not request.include_stop_str_in_output:
         return NO_STOP

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from mockvllm.wire.fields import RequestModel
-from mockvllm.wire.messages import ChatMessage, are_plain
+from mockvllm.wire.messages import ChatMessage, are_plain, check_tool_calls
 from mockvllm.wire.response_format import AnyResponseFormat, StructuredOutputsParams, check_structured_outputs
 from mockvllm.wire.sampling import RepetitionDetectionParams, check_repetition_detection
 
@@ -34,6 +34,16 @@ class ChatCompletionToolsParam(BaseModel):
     defer_loading: bool | None = None
 
 
+def tool_definition(tool: ChatCompletionToolsParam) -> dict[str, Any]:
+    """A tool as chat templates see it: without the options that are unset."""
+    definition = tool.model_dump()
+    for options in (definition, definition["function"]):
+        for option in ("strict", "defer_loading"):
+            if options.get(option) is None:
+                options.pop(option, None)
+    return definition
+
+
 class ChatCompletionNamedFunction(BaseModel):
     model_config = ConfigDict(extra="allow")
     name: str
@@ -52,7 +62,8 @@ class ChatCompletionRequest(RequestModel):
     """`request.__dict__` holds the fields that the client sent; the others have the values below."""
 
     proofs: ClassVar = {"messages": are_plain}
-    checks: ClassVar = {
+    before: ClassVar = {"messages": check_tool_calls}
+    after: ClassVar = {
         "structured_outputs": check_structured_outputs,
         "repetition_detection": check_repetition_detection,
     }

@@ -15,28 +15,32 @@ from mockvllm.wire.validation import Failure, bad_request, failures
 
 _ATOMS = frozenset((str, int, float, bool, NoneType))
 
+Proof = Callable[[Any], bool]
+Hook = Callable[[Any], Any]
+
+
+def _same(value: Any) -> Any:
+    return value
+
 
 class Field:
-    """One field. `proof` tells cheaply that a value is valid as it stands; `check` raises what vLLM itself refuses."""
+    """One field. `proof` tells cheaply that a value is valid as it stands.
 
-    __slots__ = ("__dict__", "annotation", "check", "exact", "proof")
+    `before` and `after` see the value around its validation, may change it, and raise what vLLM itself refuses.
+    """
 
-    def __init__(
-        self, annotation: Any, proof: Callable[[Any], bool] | None, check: Callable[[Any], None] | None
-    ) -> None:
+    def __init__(self, annotation: Any, proof: Proof | None, before: Hook | None, after: Hook | None) -> None:
         self.annotation = annotation
         self.exact = _exact_types(annotation)
         self.proof = proof
-        self.check = check
+        self.before = before or _same
+        self.after = after or _same
 
     def validate(self, value: Any) -> Any:
-        """The value as the model holds it. Raises pydantic's ValidationError, or what `check` raises."""
+        """The value as the model holds it. Raises pydantic's ValidationError, or what the hooks raise."""
         if type(value) in self.exact or (self.proof is not None and self.proof(value)):
             return value
-        value = self._adapter.validate_python(value, from_attributes=True)
-        if self.check is not None:
-            self.check(value)
-        return value
+        return self.after(self._adapter.validate_python(self.before(value), from_attributes=True))
 
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:
@@ -47,11 +51,12 @@ class Field:
 class RequestModel:
     """An instance has the defaults of its class, and in its `__dict__` the fields that the client sent.
 
-    A field named in `proofs` or `checks` has a `Field.proof` or a `Field.check`.
+    `proofs`, `before` and `after` give a field, by its name, what `Field` calls so.
     """
 
-    proofs: ClassVar[Mapping[str, Callable[[Any], bool]]] = {}
-    checks: ClassVar[Mapping[str, Callable[[Any], None]]] = {}
+    proofs: ClassVar[Mapping[str, Proof]] = {}
+    before: ClassVar[Mapping[str, Hook]] = {}
+    after: ClassVar[Mapping[str, Hook]] = {}
     _fields: ClassVar[Mapping[str, Field]]
     _required: ClassVar[tuple[str, ...]]
 
@@ -59,13 +64,11 @@ class RequestModel:
     def fields(cls) -> Mapping[str, Field]:
         """The fields in the order of declaration."""
         if "_fields" not in cls.__dict__:
-            hints = {
-                name: hint for name, hint in get_type_hints(cls, include_extras=True).items() if not _is_class_var(hint)
-            }
-            cls._fields = {
-                name: Field(hint, cls.proofs.get(name), cls.checks.get(name)) for name, hint in hints.items()
-            }
-            cls._required = tuple(name for name in hints if not hasattr(cls, name))
+            hints = get_type_hints(cls, include_extras=True)
+            names = [name for name, hint in hints.items() if get_origin(hint) is not ClassVar and hint is not ClassVar]
+            proof, before, after = cls.proofs.get, cls.before.get, cls.after.get
+            cls._fields = {name: Field(hints[name], proof(name), before(name), after(name)) for name in names}
+            cls._required = tuple(name for name in names if not hasattr(cls, name))
         return cls._fields
 
     @classmethod
@@ -101,7 +104,3 @@ def _exact_types(annotation: Any) -> frozenset[type]:
     """The types whose values are valid, and stay as they are, under an annotation without constraints."""
     options = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
     return frozenset(option for option in options if option in _ATOMS)
-
-
-def _is_class_var(hint: Any) -> bool:
-    return get_origin(hint) is ClassVar or hint is ClassVar

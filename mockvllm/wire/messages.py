@@ -10,6 +10,8 @@ from typing import Any, Literal, Required
 from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
+from mockvllm.wire.errors import invalid
+
 
 class ChatCompletionContentPartTextParam(TypedDict, total=False):
     text: Required[str]
@@ -179,3 +181,23 @@ def are_plain(messages: object) -> bool:
         and type(message.get("content")) is str
         for message in messages
     )
+
+
+def check_tool_calls(messages: object) -> object:
+    """`messages`, unless one of the assistant calls something that is no function. Raises APIError."""
+    for message in messages if isinstance(messages, list) else ():
+        if isinstance(message, dict) and message.get("role") == "assistant" and message.get("tool_calls") is not None:
+            _check_calls(message["tool_calls"])
+    return messages
+
+
+def _check_calls(calls: Any) -> None:
+    try:
+        entries = list(calls)
+    except TypeError as error:
+        raise invalid(str(error)) from None
+    for entry in entries:
+        if not isinstance(entry, dict):
+            raise invalid("assistant tool_calls entries must be objects.", "tool_calls")
+        if entry.get("type", "function") != "function":
+            raise invalid("chat completions only support assistant tool_calls of type 'function'.", "tool_calls")

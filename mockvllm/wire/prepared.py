@@ -70,3 +70,5 @@ class Prepared(Generic[EngineRequest]):
     answer: Answer
     script: Mapping[str, Any] = field(default_factory=dict)
     failure: APIError | None = None
+    model: str | None = None
+    """As the client named it."""

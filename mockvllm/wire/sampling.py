@@ -43,9 +43,10 @@ class RepetitionDetectionParams:
     min_count: int = 0
 
 
-def check_repetition_detection(params: RepetitionDetectionParams | None) -> None:
+def check_repetition_detection(params: RepetitionDetectionParams | None) -> RepetitionDetectionParams | None:
+    """`params`, if its sizes make sense."""
     if params is None:
-        return
+        return None
     if params.min_pattern_size < 0 or params.max_pattern_size < params.min_pattern_size:
         raise invalid(
             "max_pattern_size, min_pattern_size must be >=0, with min_pattern_size <= max_pattern_size. "
@@ -56,6 +57,7 @@ def check_repetition_detection(params: RepetitionDetectionParams | None) -> None
             "min_count must be >= 2 to detect repetitive patterns in engine output. "
             "If you do not wish to detect repetitive patterns, set max_pattern_size to 0."
         )
+    return params
 
 
 Values = Mapping[str, Any]

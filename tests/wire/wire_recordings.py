@@ -1,0 +1,45 @@
+"""The recordings of the real vLLM, and what of them is compared."""
+
+import collections
+import json
+import lzma
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+DATA = Path(__file__).parent.parent / "data" / "wire"
+Case = dict[str, Any]
+
+_IDS = re.compile(
+    r"(chatcmpl-tool-|chatcmpl-|cmpl-|modelperm-|resp_|msg_|rs_|fc_|call_|item_|generative-scoring-|generate-tokens-)"
+    r"[0-9a-f]{8,40}"
+)
+_CREATED = re.compile(r'"(created|created_at|completed_at)":(\s?)\d+')
+_FINGERPRINT = re.compile(r'"system_fingerprint":(\s?)"vllm-([\d.]+)-[0-9a-f]{8}"')
+_METRICS = re.compile(r'("metrics":\s?)\{[^{}]*\}')
+_CACHED = re.compile(r'"(cached_tokens|created_cache_tokens)":(\s?)\d+')
+
+
+@cache
+def recordings(version: str) -> list[Case]:
+    with lzma.open(DATA / f"{version}.jsonl.xz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line) | {"version": version} for line in lines]
+
+
+def normal(text: str) -> str:
+    """What varies from run to run, replaced by a fixed word."""
+    text = _IDS.sub(r"\1ID", text)
+    text = _CREATED.sub(r'"\1":\g<2>0', text)
+    text = _FINGERPRINT.sub(r'"system_fingerprint":\1"vllm-\2-HASH"', text)
+    text = _METRICS.sub(r"\1{}", text)
+    return _CACHED.sub(r'"\1":\g<2>N', text)
+
+
+def by_choice(text: str) -> dict[int | None, list[str]]:
+    """The events of a stream by the index of their choice (None: no choice), in order within each."""
+    groups = collections.defaultdict(list)
+    for event in filter(None, text.split("\n\n")):
+        found = re.match(r'data: .*?"choices":\[\{"index":(\d+),', event)
+        groups[int(found[1]) if found else None].append(event)
+    return dict(groups)
