@@ -25,9 +25,9 @@ class EngineCore:
         self._queue_size = BATCH_QUEUE_SIZE if engine.async_scheduling else 1
 
     @property
-    def num_batches(self) -> int:
-        """Batches that are scheduled and not yet complete."""
-        return len(self._batches)
+    def has_tokens_under_way(self) -> bool:
+        """Whether a batch that is scheduled and not yet complete computes anything."""
+        return any(batch.requests for batch in self._batches)
 
     @property
     def has_work(self) -> bool:

@@ -1,0 +1,59 @@
+"""ASGI's types as this server uses them, and the few things that every layer does with them."""
+
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+JSON: Headers = [(b"content-type", b"application/json")]
+
+
+def header(scope: Scope, name: bytes) -> bytes | None:
+    """The first header called `name` (lower case), or None."""
+    for key, value in scope["headers"]:
+        if key == name:
+            return bytes(value)
+    return None
+
+
+def on_start(send: Send, edit: Callable[[Message], None]) -> Send:
+    """`send`, with the response's start message edited first.
+
+    The wrapper is no coroutine of its own: a body message costs one plain call, and who drives `send` by hand still can.
+    """
+
+    def edited(message: Message) -> Awaitable[None]:
+        if message["type"] == "http.response.start":
+            edit(message)
+        return send(message)
+
+    return edited
+
+
+async def respond(send: Send, status: int, body: bytes = b"", headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    """A whole response at once."""
+    head = [(b"content-length", b"%d" % len(body)), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": head})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def read_body(receive: Receive) -> bytes | None:
+    """The whole request body; None when the client left before it was complete."""
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        return None
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body"):
+        return body
+    parts = [body]
+    while message.get("more_body"):
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        parts.append(message.get("body", b""))
+    return b"".join(parts)

@@ -1,0 +1,45 @@
+"""What the routes share: one engine on one clock, its listeners, and the settings they were made from."""
+
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+from mockvllm.clock import Clock
+from mockvllm.clock.driver import Driver
+from mockvllm.engine import RequestOutput
+from mockvllm.profiles import Profile
+from mockvllm.server.chat import ChatServing
+from mockvllm.server.journal import Journal
+from mockvllm.server.metrics import Metrics
+from mockvllm.settings import Environment, Settings
+from mockvllm.settings.derive import Derived
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Backend:
+    """Made once a server, inside its event loop."""
+
+    settings: Settings
+    environment: Environment
+    derived: Derived
+    profile: Profile
+    clock: Clock
+    driver: Driver
+    journal: Journal
+    metrics: Metrics
+    chat: ChatServing
+    kv_event_sources: dict[str, Any] = field(default_factory=dict)
+    num_open_requests: int = 0
+
+
+def deliver(outputs: list[RequestOutput], now: float) -> None:
+    """Hand each result to the choice that owns the request. A defect in one exchange ends that one alone."""
+    for output in outputs:
+        choice = output.request.owner
+        try:
+            choice.deliver(output)
+        except Exception:
+            log.exception("the answer of %s could not be written", output.request.request_id)
+            choice.exchange.fail()

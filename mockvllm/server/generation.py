@@ -1,0 +1,116 @@
+"""From a POST to its tokens, for every endpoint that generates: prepare, journal, start, wait for the end."""
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from mockvllm.server.asgi import JSON, Headers, Message, Receive, Scope, Send, read_body, respond
+from mockvllm.server.backend import Backend
+from mockvllm.server.exchange import Exchange, Stream, Whole
+from mockvllm.server.journal import Entry
+from mockvllm.server.protocol import Connection
+from mockvllm.server.sinks import DrivenSink, QueueSink
+from mockvllm.wire.errors import APIError
+from mockvllm.wire.prepared import Prepared
+
+EVENT_STREAM: Headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
+STREAM_HEAD: Message = {"type": "http.response.start", "status": 200, "headers": EVENT_STREAM}
+WHOLE_HEAD: Message = {"type": "http.response.start", "status": 200, "headers": JSON}
+
+
+class Prepare(Protocol):
+    def __call__(self, body: bytes, headers: Headers, now: float) -> Prepared: ...
+
+
+class Generation:
+    """One generation endpoint. `prepare` is all that differs between them."""
+
+    def __init__(self, backend: Backend, prepare: Prepare) -> None:
+        self._backend = backend
+        self._prepare = prepare
+
+    async def serve(self, scope: Scope, receive: Receive, send: Send, connection: Connection) -> None:
+        """Under our own transport: the driver's tick writes, this coroutine only waits for the end."""
+        body = await read_body(receive)
+        if body is None:
+            return
+        entry = self._accept(scope, body)
+        try:
+            prepared = self._admit(entry, body)
+        except APIError as error:
+            await respond(send, error.status, error.body(), JSON)
+            return
+        exchange: Exchange
+        if prepared.stream:
+            await send(dict(STREAM_HEAD))
+            if prepared.failure is not None:
+                await send({"type": "http.response.body", "body": self._fail(entry, prepared, prepared.failure)})
+                return
+            exchange = Stream(prepared, self._backend.driver, entry, DrivenSink(send, connection))
+        else:
+            exchange = Whole(prepared, self._backend.driver, entry, DrivenSink(send, connection, WHOLE_HEAD))
+        exchange.start()
+        await _disconnect(receive)
+        if exchange.unfinished:
+            entry.client_closed(connection.closed_by_peer or "fin")
+            exchange.leave()
+
+    async def endpoint(self, request: Request) -> Response:
+        """Under any other ASGI server: an ordinary FastAPI route whose response waits for its bytes."""
+        from mockvllm.server.event_stream import EventStream
+
+        body = await request.body()
+        entry = self._accept(request.scope, body)
+        try:
+            prepared = self._admit(entry, body)
+        except APIError as error:
+            return Response(error.body(), error.status, media_type="application/json")
+        if prepared.failure is not None:
+            return EventStream(iter([self._fail(entry, prepared, prepared.failure)]))
+        sink = QueueSink()
+        kind = Stream if prepared.stream else Whole
+        exchange = kind(prepared, self._backend.driver, entry, sink)
+        exchange.start()
+        pieces = _leaving(exchange, entry, sink)
+        if prepared.stream:
+            return EventStream(pieces)
+        return StreamingResponse(pieces, media_type="application/json")
+
+    def _accept(self, scope: Scope, body: bytes) -> Entry:
+        entry = Entry(self._backend.clock.now, scope["method"], scope["path"], scope["headers"], body)
+        self._backend.journal.add(entry)
+        return entry
+
+    def _admit(self, entry: Entry, body: bytes) -> Prepared:
+        try:
+            prepared = self._prepare(body, entry.headers, entry.accepted)
+        except APIError as error:
+            entry.status = error.status
+            raise
+        entry.admit(prepared)
+        return prepared
+
+    def _fail(self, entry: Entry, prepared: Prepared, error: APIError) -> bytes:
+        """The engine refuses what the front end let through: an event in a stream that has begun (vLLM)."""
+        entry.failed = True
+        payload = prepared.answer.failure(error)
+        entry.wrote(0, len(payload))
+        return payload
+
+
+async def _disconnect(receive: Receive) -> None:
+    """Until the response is complete or the client has left: both say `http.disconnect`."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _leaving(exchange: Exchange, entry: Entry, sink: QueueSink) -> AsyncIterator[bytes]:
+    try:
+        async for piece in sink:
+            yield piece
+    finally:
+        if exchange.unfinished:
+            entry.client_closed("fin")
+            exchange.leave()

@@ -1,0 +1,162 @@
+"""What the backend really received, sent, and when it was cancelled: a bounded ring of entries, one a request."""
+
+import time
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from mockvllm.engine import Engine, EngineListener, Request
+from mockvllm.server.asgi import Headers
+from mockvllm.wire.prepared import Prepared
+
+SECRETS = frozenset((b"authorization", b"proxy-authorization", b"x-api-key", b"api-key", b"cookie"))
+BODY_LIMIT = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceRecord:
+    """One engine request, as it stands or as it ended. Times are the clock's seconds."""
+
+    queued_at: float | None
+    scheduled_at: float | None
+    first_token_at: float | None
+    ended_at: float | None
+    finish_reason: str | None
+    num_prompt_tokens: int
+    num_cached_tokens: int
+    num_output_tokens: int
+    num_preemptions: int
+    num_blocks: int
+
+
+class Entry:
+    """One request. `wrote` is called for every write and keeps its time, tokens and bytes in flat arrays."""
+
+    __slots__ = (
+        "_bytes", "_choices", "_now", "_times", "_tokens", "accepted", "accepted_at", "body", "closed", "failed",
+        "free_blocks_after", "headers", "id", "method", "model", "num_body_bytes", "path", "request_id", "script",
+        "status", "stream",
+    )  # fmt: skip
+
+    def __init__(self, now: Callable[[], float], method: str, path: str, headers: Headers, body: bytes) -> None:
+        self._now = now
+        self.accepted = now()
+        self.accepted_at = time.time()
+        self.method = method
+        self.path = path
+        self.headers = headers
+        self.body = body if len(body) <= BODY_LIMIT else body[:BODY_LIMIT]
+        self.num_body_bytes = len(body)
+        self.id = ""
+        self.request_id: str | None = None
+        self.model: str | None = None
+        self.stream = False
+        self.status = 0
+        self.script: Mapping[str, Any] = {}
+        self.closed: tuple[float, Literal["fin", "rst"]] | None = None
+        self.failed = False
+        self.free_blocks_after: int | None = None
+        self._choices: list[Request | ChoiceRecord] = []
+        self._times = array("d")
+        self._tokens = array("L")
+        self._bytes = array("L")
+
+    def admit(self, prepared: Prepared) -> None:
+        """It is valid and goes to the engine."""
+        self.id = prepared.request_id
+        self.model = prepared.model
+        self.stream = prepared.stream
+        self.status = 200
+        self.script = prepared.script
+        self._choices = list(prepared.choices)
+
+    def ended(self, request: Request, num_blocks: int) -> None:
+        """Keep what counts of a choice, and let go of its tokens."""
+        self._choices[self._choices.index(request)] = record_of(request, num_blocks)
+
+    def wrote(self, num_tokens: int, num_bytes: int) -> None:
+        self._times.append(self._now())
+        self._tokens.append(num_tokens)
+        self._bytes.append(num_bytes)
+
+    def client_closed(self, how: Literal["fin", "rst"]) -> None:
+        self.closed = (self._now(), how)
+
+    def writes(self) -> Iterator[tuple[float, int, int]]:
+        """(clock time, tokens, bytes) of each write."""
+        return zip(self._times, self._tokens, self._bytes, strict=True)
+
+    @property
+    def tokens_written(self) -> int:
+        return sum(self._tokens)
+
+    def records(self) -> list[ChoiceRecord]:
+        return [
+            choice if isinstance(choice, ChoiceRecord) else record_of(choice, len(choice.block_ids))
+            for choice in self._choices
+        ]
+
+    @property
+    def state(self) -> str:
+        """`queued`, `running`, `finished`, `aborted_client`, `aborted_queued`, `aborted_server`, `failed` or `rejected`."""
+        records = self.records()
+        if not records:
+            return "rejected" if self.status >= 400 else "failed" if self.failed else "queued"
+        if any(record.ended_at is None for record in records):
+            return "queued" if all(record.scheduled_at is None for record in records) else "running"
+        if self.failed:
+            return "failed"
+        if all(record.finish_reason != "abort" for record in records):
+            return "finished"
+        if self.closed is None:
+            return "aborted_server"
+        return "aborted_queued" if all(record.scheduled_at is None for record in records) else "aborted_client"
+
+
+def record_of(request: Request, num_blocks: int) -> ChoiceRecord:
+    return ChoiceRecord(
+        request.queued_at,
+        request.scheduled_at,
+        request.first_token_at,
+        request.finished_at,
+        request.finish_reason,
+        request.num_prompt_tokens,
+        request.num_cached_tokens,
+        request.num_output_tokens,
+        request.num_preemptions,
+        num_blocks,
+    )
+
+
+class Journal(EngineListener):
+    """The last `size` requests. It hears of their ends from the engine, as everybody does."""
+
+    def __init__(self, size: int, block_size: int) -> None:
+        self.size = size
+        self.block_size = block_size
+        self._engine: Engine | None = None
+        self._entries: deque[Entry] = deque(maxlen=size)
+
+    def watch(self, engine: Engine) -> None:
+        """The engine whose free blocks are noted when a request ends."""
+        self._engine = engine
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries)
+
+    def add(self, entry: Entry) -> None:
+        self._entries.append(entry)
+
+    def find(self, wanted: str) -> Entry | None:
+        """The newest entry with this response id, or with this X-Request-Id."""
+        return next((entry for entry in reversed(self._entries) if wanted in (entry.id, entry.request_id)), None)
+
+    def clear(self) -> None:
+        self._entries.clear()
+
+    def finished(self, request: Request, num_blocks: int, now: float) -> None:
+        entry: Entry = request.owner.exchange.entry
+        entry.ended(request, num_blocks)
+        entry.free_blocks_after = self._engine.num_free_blocks if self._engine else None

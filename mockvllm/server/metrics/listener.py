@@ -1,0 +1,80 @@
+"""The engine's events become numbers."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import Metric as Family
+
+from mockvllm.engine import EngineListener, Request, RequestOutput, SchedulerStats
+from mockvllm.server.metrics.declarations import METRICS
+from mockvllm.server.metrics.exposition import Exposition
+from mockvllm.server.metrics.values import Buckets, Value
+
+
+class Metrics(EngineListener):
+    """Counts what vLLM's front end counts, when it does (0.33).
+
+    A request's first output brings its prompt, each output its tokens; a client that left counts as nothing. Gauges stand
+    at their value of the last update.
+    """
+
+    def __init__(self, model_name: str, cache_config: dict[str, str], engine: int = 0) -> None:
+        self._labels = {"model_name": model_name, "engine": str(engine)}
+        self._cache_config = cache_config
+        self.values = {metric.name: Value(metric) for metric in METRICS if metric.kind in ("counter", "gauge")}
+        self.buckets = {metric.name: Buckets(metric) for metric in METRICS if metric.kind == "histogram"}
+        self.exposition = Exposition(self.families)
+        self._running = self.values["num_requests_running"]
+        self._waiting = self.values["num_requests_waiting"]
+        self._usage = self.values["kv_cache_usage_perc"]
+        self._queries = self.values["prefix_cache_queries"]
+        self._hits = self.values["prefix_cache_hits"]
+        self._generated = self.values["generation_tokens"]
+        self._observe_itl: Callable[[float], None] = self.buckets["inter_token_latency_seconds"].observe
+        self._last_token_at: dict[Request, float] = {}
+        self._ended: list[Request] = []
+
+    def step(self, results: Sequence[RequestOutput], stats: SchedulerStats, now: float) -> None:
+        self._running.total = stats.num_running_reqs
+        self._waiting.total = stats.num_waiting_reqs
+        self._usage.total = stats.kv_cache_usage
+        self._queries.total += stats.prefix_cache_stats.queries
+        self._hits.total += stats.prefix_cache_stats.hits
+        last_token_at = self._last_token_at
+        for result in results:
+            request = result.request
+            if not result.num_new_tokens:
+                continue
+            self._generated.total += result.num_new_tokens
+            before = last_token_at.get(request)
+            if before is None:
+                self._first_output(request, now)
+            else:
+                self._observe_itl(now - before)
+            last_token_at[request] = now
+        for request in self._ended:
+            last_token_at.pop(request, None)
+        self._ended.clear()
+
+    def preempted(self, request: Request, num_computed_tokens: int, num_blocks: int, now: float) -> None:
+        self.values["num_preemptions"].total += 1
+
+    def finished(self, request: Request, num_blocks: int, now: float) -> None:
+        self._ended.append(request)  # its last token may be in the results of this very update
+        if request.finish_reason != "abort":
+            self.values["request_success"].by[request.finish_reason or "error"] += 1
+            self.buckets["e2e_request_latency_seconds"].observe(now - request.arrival_time)
+
+    def families(self) -> Iterator[Family]:
+        for metric in METRICS:
+            if metric.kind == "info":
+                labels = self._cache_config | {"engine": self._labels["engine"]}
+                info = GaugeMetricFamily(f"vllm:{metric.name}", metric.help, labels=[*labels])
+                info.add_metric([*labels.values()], 1.0)
+                yield info
+            else:
+                yield (self.values | self.buckets)[metric.name].family(self._labels)
+
+    def _first_output(self, request: Request, now: float) -> None:
+        self.values["prompt_tokens"].total += request.num_prompt_tokens
+        self.buckets["time_to_first_token_seconds"].observe(now - request.arrival_time)

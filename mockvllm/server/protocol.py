@@ -1,0 +1,66 @@
+"""uvicorn's HTTP protocol with a handle on the connection in the ASGI scope."""
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+EXTENSION = "mockvllm.connection"
+
+
+class Connection:
+    """What a route may know of, and do to, the connection under it."""
+
+    __slots__ = ("closed_by_peer", "on_writable", "protocol")
+
+    def __init__(self, protocol: "Protocol") -> None:
+        self.protocol = protocol
+        self.closed_by_peer: Literal["fin", "rst"] | None = None
+        self.on_writable: Callable[[], None] | None = None
+
+    @property
+    def writable(self) -> bool:
+        """False while the peer reads too slowly and the transport's buffer is above its high-water mark."""
+        return not self.protocol.flow.write_paused
+
+    @property
+    def unsent_bytes(self) -> int:
+        """Bytes handed over that the kernel has not taken yet."""
+        return self.protocol.transport.get_write_buffer_size()
+
+    def abort(self) -> None:
+        """Close at once, what is buffered is lost."""
+        self.protocol.transport.abort()
+
+
+class Protocol(HttpToolsProtocol):
+    """Adds `scope["extensions"]["mockvllm.connection"]`, and records how the peer closed."""
+
+    connection: Connection
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.connection = Connection(self)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.scope["extensions"] = {EXTENSION: self.connection}  # type: ignore[dict-item]
+
+    def eof_received(self) -> None:
+        self.connection.closed_by_peer = "fin"
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if exc is not None:
+            self.connection.closed_by_peer = "rst"
+        super().connection_lost(exc)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self.connection.on_writable is not None:
+            self.connection.on_writable()
+
+
+def connection(scope: Any) -> Connection | None:
+    """The handle, or None under another ASGI server or the in-process transport."""
+    found = (scope.get("extensions") or {}).get(EXTENSION)
+    return found if isinstance(found, Connection) else None

@@ -1,0 +1,73 @@
+"""The control API under `/mock/`: for loopback peers, and for whoever has `--control-key`."""
+
+import hmac
+import ipaddress
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Depends, HTTPException, Request
+from fastapi.responses import JSONResponse
+
+from mockvllm.clock import ManualClock
+from mockvllm.server.backend import Backend
+from mockvllm.server.journal_view import summary, whole
+
+
+def is_loopback(peer: str | None) -> bool:
+    """Unix sockets have no peer address: whoever may open the socket is local."""
+    try:
+        return peer is None or ipaddress.ip_address(peer).is_loopback
+    except ValueError:
+        return False
+
+
+def guard(key: str | None) -> Any:
+    """A dependency that answers 403 to anybody else, and says how the door is opened."""
+
+    def allowed(request: Request) -> None:
+        given = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if key is not None and hmac.compare_digest(given.encode(), key.encode()):
+            return
+        if not is_loopback(request.client.host if request.client else None):
+            detail = (
+                "the control API is open to loopback peers, or with --control-key KEY and Authorization: Bearer KEY"
+            )
+            raise HTTPException(403, detail)
+
+    return Depends(allowed)
+
+
+def router(backend: Backend) -> APIRouter:
+    routes = APIRouter(prefix="/mock", include_in_schema=False, dependencies=[guard(backend.settings.control_key)])
+
+    @routes.get("/requests")
+    async def requests(state: str | None = None) -> JSONResponse:
+        rows = [summary(entry) for entry in backend.journal]
+        return JSONResponse({"requests": [row for row in rows if state in (None, row["state"])]})
+
+    @routes.get("/requests/{wanted}")
+    async def request(wanted: str) -> JSONResponse:
+        entry = backend.journal.find(wanted)
+        if entry is None:
+            raise HTTPException(404, f"no request {wanted!r} in the journal (it keeps the last {backend.journal.size})")
+        return JSONResponse(whole(entry, backend.journal.block_size))
+
+    @routes.post("/reset")
+    async def reset() -> dict[str, bool]:
+        """Empty the journal. Requests that are under way go on."""
+        backend.journal.clear()
+        return {"reset": True}
+
+    @routes.get("/clock")
+    async def now() -> dict[str, float]:
+        return {"now": backend.clock.now()}
+
+    @routes.post("/clock")
+    async def advance(advance_s: Annotated[float, Body(embed=True)]) -> dict[str, float]:
+        """Move a manual clock by so many seconds."""
+        if not isinstance(backend.clock, ManualClock):
+            raise HTTPException(409, "only a manual clock can be advanced: start with --clock manual")
+        if not 0 <= advance_s < float("inf"):
+            raise HTTPException(400, f"advance_s must be a number of seconds from 0 on, got {advance_s}")
+        return {"now": backend.clock.advance(advance_s)}
+
+    return routes

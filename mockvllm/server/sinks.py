@@ -1,0 +1,92 @@
+"""How bytes reach the client: `send` driven by hand under our own transport, an ordinary generator under any other server."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+from mockvllm.server.asgi import Message, Send
+from mockvllm.server.protocol import Connection
+
+
+class DrivenSink:
+    """Runs ASGI's `send` coroutine to its end on the spot: no task, no queue, no wake-up a token.
+
+    uvicorn's `send` only waits while the transport's buffer is full, and then `ready` has said no.
+    """
+
+    __slots__ = ("_connection", "_head", "_message", "_send")
+
+    def __init__(self, send: Send, connection: Connection, head: Message | None = None) -> None:
+        self._send = send
+        self._connection = connection
+        self._head = head
+        self._message: dict[str, Any] = {"type": "http.response.body", "body": b"", "more_body": True}
+
+    def ready(self, when_ready: Callable[[], None]) -> bool:
+        if self._connection.writable:
+            return True
+        self._connection.on_writable = when_ready
+        return False
+
+    def write(self, payload: bytes, last: bool) -> None:
+        if self._head is not None:
+            headers = [(b"content-length", b"%d" % len(payload)), *self._head["headers"]]
+            self._drive({**self._head, "headers": headers})
+            self._head = None
+        message = self._message
+        message["body"] = payload
+        if last:
+            message["more_body"] = False
+        self._drive(message)
+
+    def abort(self) -> None:
+        self._connection.abort()
+
+    def _drive(self, message: Message) -> None:
+        coroutine: Any = self._send(message)
+        try:
+            coroutine.send(None)
+        except StopIteration:
+            return
+        coroutine.close()
+        raise RuntimeError("send() waited although the connection was writable")
+
+
+class QueueSink:
+    """For servers that are not ours: pieces wait here until the response's own task takes them."""
+
+    __slots__ = ("_arrived", "_last", "_pieces", "_when_ready")
+
+    def __init__(self) -> None:
+        self._arrived = asyncio.Event()
+        self._pieces: list[bytes] = []
+        self._last = False
+        self._when_ready: Callable[[], None] | None = None
+
+    def ready(self, when_ready: Callable[[], None]) -> bool:
+        if not self._pieces:
+            return True
+        self._when_ready = when_ready
+        return False
+
+    def write(self, payload: bytes, last: bool) -> None:
+        self._pieces.append(payload)
+        self._last = last
+        self._arrived.set()
+
+    def abort(self) -> None:
+        self._last = True
+        self._arrived.set()
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            await self._arrived.wait()
+            self._arrived.clear()
+            pieces, self._pieces = self._pieces, []
+            for piece in pieces:
+                yield piece
+            if self._last:
+                return
+            if self._when_ready is not None:
+                when_ready, self._when_ready = self._when_ready, None
+                when_ready()
