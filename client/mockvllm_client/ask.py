@@ -69,10 +69,12 @@ async def ask(client: httpx.AsyncClient, url: str, body: Mapping[str, Any], requ
     return transcript
 
 
-async def explain(client: httpx.AsyncClient, server: str, transcript: Transcript, request_id: str) -> Report:
-    """The report about a finished transcript, with the journal of `server` if it keeps one."""
+async def explain(
+    client: httpx.AsyncClient, server: str, transcript: Transcript, request_id: str, key: str | None = None
+) -> Report:
+    """The report about a finished transcript, with the journal of `server` if it has one (`key` opens it from afar)."""
     try:
-        entry = await fetch(client, server, transcript.answer.id or request_id)
+        entry = await fetch(client, server, transcript.answer.id or request_id, key)
     except NoJournalError as error:
         return Report(transcript, judge(transcript), links(transcript), no_journal=str(error))
     verdict = judge(transcript, entry.sent())

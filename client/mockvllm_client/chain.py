@@ -48,7 +48,7 @@ def _server(entry: Entry) -> Iterator[Link]:
         "accepted": f"tokenizer: {entry.prompt_tokens} prompt tokens, into the queue",
         "scheduled": f"scheduler: gets its seat{_cached(entry)}",
         "first_token": f"prefill done: {_prefilled(entry)}; token 1 leaves",
-        "finished": f"end: {entry.raw.get('completion_tokens')} tokens, {_reason(entry)}",
+        "finished": f"end: {_length(entry)} -> {_reason(entry)}",
         "blocks_freed": f"{held} blocks freed, {free} free" if held is not None else "blocks freed",
     }
     for name, text in texts.items():
@@ -56,6 +56,11 @@ def _server(entry: Entry) -> Iterator[Link]:
             yield Link(at, "server", text)
     if closed := (entry.raw.get("timeline") or {}).get("client_closed"):
         yield Link(float(closed["t"]), "server", f"the client left ({closed['how']})")
+
+
+def _length(entry: Entry) -> str:
+    tokens = entry.raw.get("completion_tokens")
+    return f"{tokens} tokens{' = max_tokens' if tokens == entry.max_tokens else ''}"
 
 
 def _reason(entry: Entry) -> str:

@@ -1,6 +1,7 @@
 """The server's own record of a request, when the server is mockvllm: `GET /mock/requests/{id}`."""
 
 import asyncio
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ import httpx
 
 _UNFINISHED = ("queued", "running")
 _TRIES = 10
+_TIMEOUT = 5.0  # seconds
 _PAUSE = 0.05  # seconds between two looks at a request that is about to end
 
 
@@ -40,6 +42,16 @@ class Entry:
         value = (self.raw.get("blocks") or {}).get(name)
         return value if isinstance(value, int) else None
 
+    @property
+    def max_tokens(self) -> int | None:
+        """The limit that the request asked for."""
+        try:
+            body = json.loads(self.raw["request"]["body"])
+            limit = body.get("max_completion_tokens", body.get("max_tokens"))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return None
+        return limit if isinstance(limit, int) else None
+
     def at(self, name: str) -> float | None:
         """A time of the timeline."""
         value = (self.raw.get("timeline") or {}).get(name)
@@ -50,7 +62,7 @@ class Entry:
         return [float(event["t"]) for event in self.raw.get("events") or () for _ in range(event["tokens"])]
 
 
-async def fetch(client: httpx.AsyncClient, url: str, request_id: str) -> Entry:
+async def fetch(client: httpx.AsyncClient, url: str, request_id: str, key: str | None = None) -> Entry:
     """The entry of a request that has ended, by the response's id or the `X-Request-Id` that was sent; raises
     `NoJournalError`.
 
@@ -58,16 +70,16 @@ async def fetch(client: httpx.AsyncClient, url: str, request_id: str) -> Entry:
     again.
     """
     for _ in range(_TRIES):
-        entry = await _get(client, f"{url}/mock/requests/{request_id}")
+        entry = await _get(client, f"{url}/mock/requests/{request_id}", key)
         if entry.raw.get("state") not in _UNFINISHED:
             break
         await asyncio.sleep(_PAUSE)
     return entry
 
 
-async def _get(client: httpx.AsyncClient, url: str) -> Entry:
+async def _get(client: httpx.AsyncClient, url: str, key: str | None) -> Entry:
     try:
-        response = await client.get(url)
+        response = await client.get(url, headers={"authorization": f"Bearer {key}"} if key else {}, timeout=_TIMEOUT)
     except httpx.TransportError as error:
         raise NoJournalError(f"the server does not answer ({type(error).__name__})") from error
     if response.status_code != 200:

@@ -1,5 +1,6 @@
 """Flags of the commands that start at once (argparse): what is wrong with one is said in one line, and exits 2."""
 
+import math
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from typing import NoReturn
@@ -40,6 +41,17 @@ def positive(text: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise ArgumentTypeError(f"{text!r} is no whole number above 0")
     return int(text)
+
+
+def seconds(text: str) -> float:
+    """A duration above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise ArgumentTypeError(f"{text!r} is no number of seconds above 0")
+    return value
 
 
 def port(text: str) -> int:

@@ -16,7 +16,7 @@ from mockvllm_client.report import Report, print_answer, print_json, print_repor
 from mockvllm_client.stream import open_client
 from mockvllm_client.wireshape import buffer
 
-from mockvllm.cli.argtypes import BUFFERS, Parser, buffering, positive, url
+from mockvllm.cli.argtypes import BUFFERS, Parser, buffering, positive, seconds, url
 
 _EXITS = """exit codes: 0 the answer came as it was made (or BUFFERED, where --through asked for it); 1 it did not, the
 verdict says how: BUFFERED, EMPTY, TRUNCATED, ABORTED, INBAND_ERROR, HTTP_ERROR, MALFORMED; 2 wrong usage, or nobody
@@ -47,14 +47,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--url", type=url, default="http://127.0.0.1:8000", help="the server (%(default)s)")
     parser.add_argument("--model", help="the model's name (the first of /v1/models)")
     parser.add_argument("--max-tokens", type=positive, metavar="N", help="output limit, in tokens")
-    parser.add_argument(
-        "--prompt-tokens", type=positive, metavar="N", help="fill the prompt up to N words (tokens, here)"
-    )
+    parser.add_argument("--prompt-tokens", type=positive, metavar="N", help="fill the prompt up to N words")
     parser.add_argument("--stop", action="append", metavar="TEXT", help="a stop string; may be repeated")
     parser.add_argument("--api-key", default=os.environ.get("OPENAI_API_KEY"), help="bearer token ($OPENAI_API_KEY)")
-    parser.add_argument(
-        "--timeout", type=float, default=600.0, metavar="S", help="longest silence, seconds (%(default)s)"
-    )
+    parser.add_argument("--control-key", metavar="KEY", help="of a mockvllm elsewhere, to read its journal")
+    parser.add_argument("--timeout", type=seconds, default=600.0, metavar="S", help="longest silence, in seconds")
     parser.add_argument("--no-stream", action="store_true", help="ask for one body")
     parser.add_argument("--through", type=buffering, metavar=BUFFERS, help="put a buffering proxy in between")
     output = parser.add_mutually_exclusive_group()
@@ -73,7 +70,7 @@ async def chat(options: argparse.Namespace) -> int:
         with _way(options) as way:
             async with open_client(way, api_key=options.api_key, idle=options.timeout) as client:
                 transcript = await ask(client, way, body, request_id, _show(options))
-        report = await explain(server, options.url, transcript, request_id)
+        report = await explain(server, options.url, transcript, request_id, options.control_key)
     report.notes.extend(_prompt_notes(options, report))
     _print(options, report)
     return _exit_code(options, report)
