@@ -2,8 +2,9 @@
 
     python bench/bench.py bench/servers.json bench/out/results.jsonl --rounds 3 [--only ours,cfloor] [--runs z64,p1000]
 
-`servers.json`: name -> {"cmd": "... {port} ...", "env": {}, "model": "mock", "scenarios": {"paced": {"cmd": ..., "env": ...}}}; a scenario
-overrides what it names. Commands are looked up in this folder too. Loopback only; only processes started here are ended.
+`servers.json`: name -> {"cmd": "... {port} ...", "env": {}, "model": "mock", "scenarios": {"paced": {"cmd": ...}}}; a
+scenario overrides what it names, null leaves it out. Commands are looked up in this folder too. Loopback only; only
+processes started here are ended.
 `bench/summarize.py` prints the medians.
 """
 

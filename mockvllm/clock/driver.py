@@ -85,6 +85,6 @@ class Driver:
         self._deliver(self.core.complete(now), now)
         if self._stopped or batch is None:
             return
-        # After an empty step with nothing behind it, whoever waits can only be helped by an arrival, an abort or a resume.
+        # After an empty step with nothing behind it, only an arrival, an abort or a resume can help who waits.
         if batch.requests or self.core.has_tokens_under_way:
             self._step_tick(starts_at=self._running_until)

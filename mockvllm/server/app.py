@@ -1,8 +1,11 @@
 """The ASGI application: FastAPI for what streams no tokens, the hot route before it, the layers around both."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from starlette.routing import Route
 
 from mockvllm.server.asgi import App
 from mockvllm.server.backend import Backend
@@ -10,33 +13,52 @@ from mockvllm.server.generation import Generation
 from mockvllm.server.hot import HotRoute
 from mockvllm.server.layers import compose
 from mockvllm.server.layers.access_log import AccessLog
-from mockvllm.server.routes import control, metrics, models, probes
+from mockvllm.server.routes import absent, control, metrics, models, probes
+from mockvllm.settings import Settings
 
 
-def build_app(backend: Backend) -> App:
+@dataclass(frozen=True, slots=True)
+class Application:
+    """`asgi` is what a server runs; `routes` are paths with their methods, in the order of their registration."""
+
+    asgi: App
+    routes: Sequence[tuple[str, Sequence[str]]]
+
+
+def build_app(backend: Backend) -> Application:
     """Everything a request passes through, outermost first: layers, hot route, FastAPI."""
     settings, environment = backend.settings, backend.environment
     endpoints = {"/v1/chat/completions": Generation(backend, backend.chat.prepare)}
-    app: App = HotRoute(fastapi_app(backend, endpoints), endpoints, settings.root_path or "")
-    keys = list(settings.api_key or ([environment.VLLM_API_KEY] if environment.VLLM_API_KEY else []))
+    routers = routers_of(backend, endpoints)
+    fastapi = fastapi_app(settings, routers)
+    hot = HotRoute(fastapi, endpoints, settings.root_path or "")
+    keys = [key for key in settings.api_key or (environment.VLLM_API_KEY,) if key]
     access_log = None
     if not settings.disable_uvicorn_access_log:
         quiet = frozenset(filter(None, (settings.disable_access_log_for_endpoints or "").split(",")))
         access_log = AccessLog(quiet)
-    return compose(app, settings, keys, access_log)
+    known = [route for routes in (fastapi.routes, *(router.routes for router in routers)) for route in routes]
+    routes = [(route.path, sorted(route.methods or ())) for route in known if isinstance(route, Route)]
+    return Application(compose(hot, settings, keys, access_log), routes)
 
 
-def fastapi_app(backend: Backend, endpoints: dict[str, Generation]) -> FastAPI:
-    """The routes, in the order in which vLLM registers them, and their OpenAPI document."""
-    settings = backend.settings
+def routers_of(backend: Backend, endpoints: Mapping[str, Generation]) -> list[APIRouter]:
+    """The routes, in the order in which vLLM registers them."""
+    generation = APIRouter()
+    for path, endpoint in endpoints.items():
+        generation.add_api_route(path, endpoint.endpoint, methods=["POST"], response_model=None)
+    routers = [probes.router(backend), models.router(backend), generation, absent.router()]
+    if not backend.settings.disable_log_stats:
+        routers.insert(1, metrics.router(backend))
+    if backend.settings.control:
+        routers.append(control.router(backend))
+    return routers
+
+
+def fastapi_app(settings: Settings, routers: Sequence[APIRouter]) -> FastAPI:
+    """FastAPI has every route, the hot ones included: its OpenAPI document is whole."""
     docs: dict[str, Any] = {"openapi_url": None} if settings.disable_fastapi_docs else {}
     app = FastAPI(root_path=settings.root_path or "", **docs)
-    app.include_router(probes.router(backend))
-    if not settings.disable_log_stats:
-        app.include_router(metrics.router(backend))
-    app.include_router(models.router(backend))
-    for path, endpoint in endpoints.items():
-        app.add_api_route(path, endpoint.endpoint, methods=["POST"], response_model=None)
-    if settings.control:
-        app.include_router(control.router(backend))
+    for router in routers:
+        app.include_router(router)
     return app

@@ -24,7 +24,7 @@ def header(scope: Scope, name: bytes) -> bytes | None:
 def on_start(send: Send, edit: Callable[[Message], None]) -> Send:
     """`send`, with the response's start message edited first.
 
-    The wrapper is no coroutine of its own: a body message costs one plain call, and who drives `send` by hand still can.
+    The wrapper is no coroutine of its own: a body message costs one plain call, and `send` can be driven by hand.
     """
 
     def edited(message: Message) -> Awaitable[None]:

@@ -14,7 +14,9 @@ from mockvllm.server.metrics import Metrics
 from mockvllm.server.metrics.cache_config import cache_config_labels
 from mockvllm.server.serving_config import serving_config
 from mockvllm.settings import Environment, Settings
-from mockvllm.settings.derive import Derived, derive
+from mockvllm.settings.derive import BLOCK_SIZE, Derived, derive
+from mockvllm.settings.kv_room import check_kv_room
+from mockvllm.settings.model_limit import model_limit
 
 
 def make_clock(settings: Settings, loop: asyncio.AbstractEventLoop) -> Clock:
@@ -40,6 +42,7 @@ def num_gpu_blocks(settings: Settings, block_size: int) -> int:
         settings.gpu_memory_utilization,
         block_size=block_size,
         kv_cache_dtype=settings.kv_cache_dtype,
+        tensor_parallel_size=settings.tensor_parallel_size if settings.tensor_parallel_size > 1 else None,
         kv_cache_memory_bytes=settings.kv_cache_memory_bytes,
     )
 
@@ -66,11 +69,11 @@ def scheduler_config(settings: Settings, derived: Derived, blocks: int) -> Sched
 
 
 def build_backend(settings: Settings, environment: Environment, loop: asyncio.AbstractEventLoop) -> Backend:
-    """Everything behind the routes. ValueError when the model's longest sequence does not fit the KV cache."""
+    """Everything behind the routes. SettingsError when the longest request does not fit the KV cache, among others."""
     profile = profiles.load(settings.profile)
-    block_size = derive(settings).block_size
-    blocks = num_gpu_blocks(settings, block_size)
-    derived = derive(settings, num_gpu_blocks=blocks)
+    blocks = num_gpu_blocks(settings, settings.block_size or BLOCK_SIZE)
+    derived = derive(settings, num_gpu_blocks=blocks, model_limit=model_limit(settings))
+    check_kv_room(derived, blocks)
     clock = make_clock(settings, loop)
     journal = Journal(settings.journal_size, derived.block_size)
     config = scheduler_config(settings, derived, blocks)

@@ -1,4 +1,4 @@
-"""sse-starlette's response with vLLM's headers. Imported on first use: it hooks itself into uvicorn's signal handling."""
+"""sse-starlette's response with vLLM's headers. Imported on first use: it hooks itself into uvicorn's signals."""
 
 from sse_starlette import EventSourceResponse
 from sse_starlette.sse import AppStatus, ContentStream

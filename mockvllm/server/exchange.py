@@ -89,7 +89,7 @@ class Exchange:
 
 
 class Stream(Exchange):
-    """Events as they come. While the peer cannot keep up the tokens are only counted, and go out merged, as vLLM's do."""
+    """Events as they come. While the peer cannot keep up tokens are only counted, and go out merged, as vLLM's do."""
 
     __slots__ = ("_backlog",)
 

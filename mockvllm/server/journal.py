@@ -100,7 +100,7 @@ class Entry:
 
     @property
     def state(self) -> str:
-        """`queued`, `running`, `finished`, `aborted_client`, `aborted_queued`, `aborted_server`, `failed` or `rejected`."""
+        """`queued`, `running`, `finished`, `rejected`, `failed`; `aborted_client`, `_queued` (a client), `_server`."""
         records = self.records()
         if not records:
             return "rejected" if self.status >= 400 else "failed" if self.failed else "queued"

@@ -17,8 +17,8 @@ class Server(uvicorn.Server):
     """SIGTERM and SIGINT as vLLM takes them (0.30-0.33).
 
     With no stream open the process is gone at once. With streams open new connections are refused and the engine is
-    stopped: the streams get neither bytes nor an end until their clients give up. With a `shutdown_timeout` (seconds) the
-    engine goes on for so long and the streams may end. A second signal ends at once. The exit status is 0.
+    stopped: the streams get neither bytes nor an end until their clients give up. With a `shutdown_timeout` (seconds)
+    the engine goes on for so long and the streams may end. A second signal ends at once. The exit status is 0.
     """
 
     def __init__(self, config: uvicorn.Config, stop_engine: Callable[[], None], shutdown_timeout: float) -> None:

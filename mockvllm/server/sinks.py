@@ -1,4 +1,4 @@
-"""How bytes reach the client: `send` driven by hand under our own transport, an ordinary generator under any other server."""
+"""How bytes reach the client: `send` driven by hand under our own transport, a generator under any other server."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -8,7 +8,7 @@ GUARDED = ("/v1", "/v2", "/inference", "/cohere")
 
 
 class Auth:
-    """401 without one of the keys, on the guarded prefixes only, before routing (vLLM 0.30-0.33: AuthenticationMiddleware).
+    """401 without one of the keys, on the guarded prefixes only, before routing (vLLM: AuthenticationMiddleware).
 
     OPTIONS is exempt; the scheme is compared case-insensitively, the key exactly and in constant time.
     """
@@ -19,16 +19,19 @@ class Auth:
         self._root_path = root_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] == "OPTIONS" or not self._guards(scope["path"]):
-            await self._app(scope, receive, send)
-        elif self._accepts(header(scope, b"authorization") or b""):
-            await self._app(scope, receive, send)
-        else:
+        if (
+            scope["type"] == "http"
+            and self._guards(scope)
+            and not self._accepts(header(scope, b"authorization") or b"")
+        ):
             await respond(send, 401, b'{"error":"Unauthorized"}', JSON)
+        else:
+            await self._app(scope, receive, send)
 
-    def _guards(self, path: str) -> bool:
-        return path.removeprefix(self._root_path).startswith(GUARDED)
+    def _guards(self, scope: Scope) -> bool:
+        path: str = scope["path"].removeprefix(self._root_path)
+        return scope["method"] != "OPTIONS" and path.startswith(GUARDED)
 
     def _accepts(self, authorization: bytes) -> bool:
         scheme, _, key = authorization.partition(b" ")
-        return scheme.lower() == b"bearer" and any([hmac.compare_digest(key, known) for known in self._keys])
+        return scheme.lower() == b"bearer" and sum(hmac.compare_digest(key, known) for known in self._keys) > 0

@@ -6,7 +6,7 @@ from mockvllm.server.asgi import App, Message, Receive, Scope, Send, header, on_
 
 
 class RequestId:
-    """X-Request-Id on every response: the request's own, or a random one of 32 hex digits (vLLM: XRequestIdMiddleware)."""
+    """X-Request-Id on every response: the request's own, or a random one of 32 hex digits."""
 
     def __init__(self, app: App) -> None:
         self._app = app

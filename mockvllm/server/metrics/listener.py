@@ -14,8 +14,8 @@ from mockvllm.server.metrics.values import Buckets, Value
 class Metrics(EngineListener):
     """Counts what vLLM's front end counts, when it does (0.33).
 
-    A request's first output brings its prompt, each output its tokens; a client that left counts as nothing. Gauges stand
-    at their value of the last update.
+    A request's first output brings its prompt, each output its tokens; a client that left counts as nothing. Gauges
+    stand at their value of the last update.
     """
 
     def __init__(self, model_name: str, cache_config: dict[str, str], engine: int = 0) -> None:
