@@ -3,20 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mockvllm.planning.budget import Message, text_of
 from mockvllm.planning.errors import InputError
 from mockvllm.profiles import load
-from mockvllm.wire.context import Window
+from mockvllm.wire.context import Asked, Window
 from mockvllm.wire.errors import APIError, invalid
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """What the window's rule wants to know of a request."""
-
-    given: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +23,11 @@ class WindowVerdict:
 def check_window(prompt: int, max_tokens: int | None, max_model_len: int, profile: str) -> WindowVerdict:
     """What a server of that release answers to so many prompt tokens (counted to the last) and requested ones."""
     window = Window(max_model_len, reserves_output=load(profile).wire.reserves_output)
-    request = Request(given={"max_tokens": max_tokens})
+    ask = Asked("max_tokens", max_tokens, None)
     try:
-        window.check_request(request)
-        window.check_tokens(request, prompt)
-        tokens = window.max_tokens(request, prompt)
+        window.check_request(ask)
+        window.check_tokens(ask, prompt)
+        tokens = window.max_tokens(ask, prompt)
         if tokens < 1:
             raise invalid(f"max_tokens must be at least 1, got {tokens}.", "max_tokens", tokens)
     except APIError as error:

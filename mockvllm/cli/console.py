@@ -58,7 +58,10 @@ def whole(text: str) -> int:
 
 
 def whole_or_zero(text: str) -> int:
-    return 0 if _number(text) == 0 else whole(text)
+    value = _number(text)
+    if value < 0 or value != int(value):
+        raise typer.BadParameter(f"must be a whole number and not negative, not {text}")
+    return int(value)
 
 
 def option(read: Callable[[str], Any], help: str = "", metavar: str = "N") -> Any:

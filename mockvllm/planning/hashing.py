@@ -39,20 +39,20 @@ def hash_files(
 def hash_file(path: str, add: Progress) -> Outcome:
     """Read one regular file, telling `add` of each piece. Whatever else it is, or becomes, is not waited for."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError as error:
-        return Outcome(error=error.strerror or "cannot be opened")
-    with os.fdopen(descriptor, "rb", buffering=0) as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return Outcome(error="is no regular file")
-        digest, buffer = hashlib.sha256(), memoryview(bytearray(BUFFER_BYTES))
-        try:
+        with open(path, "rb", buffering=0, opener=_open) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return Outcome(error="is no regular file")
+            digest, buffer = hashlib.sha256(), memoryview(bytearray(BUFFER_BYTES))
             while count := file.readinto(buffer):
                 digest.update(buffer[:count])
                 add(count)
-        except OSError as error:
-            return Outcome(error=error.strerror or "cannot be read")
-    return Outcome(digest=digest.hexdigest())
+            return Outcome(digest=digest.hexdigest())
+    except OSError as error:
+        return Outcome(error=error.strerror or "cannot be read")
+
+
+def _open(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY)
 
 
 def _here(paths: list[str], progress: Progress) -> Iterator[tuple[str, Outcome]]:

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 NAME = "SHA256SUMS"
 
-_LINE = re.compile(rb"[ \t]*(\\?)([0-9a-fA-F]{64})[ \t][ *]?(.+)", re.DOTALL)
+_LINE = re.compile(rb"[ \t]*(\\?)([0-9a-fA-F]{64})[ \t](?:[ *]|(?![ *]))(.+)", re.DOTALL)
 _TAGGED = re.compile(rb"[ \t]*(\\?)SHA256 \((.+)\) = ([0-9a-fA-F]{64})", re.DOTALL)
 _ESCAPES = {b"\\\\": b"\\", b"\\n": b"\n", b"\\r": b"\r"}
 _ESCAPE = re.compile(rb"\\.?", re.DOTALL)
@@ -71,9 +71,6 @@ def _inside(name: str) -> str:
 
 def printable(name: str) -> str:
     """A file's name on one line, as `sha256sum` escapes it; bytes that are no text as `\\xNN`."""
-    text = os.fsencode(name).decode("utf-8", "backslashreplace")
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r") if _unprintable(name) else text
-
-
-def _unprintable(name: str) -> bool:
-    return any(sign in name for sign in "\\\n\r")
+    if any(sign in name for sign in "\\\n\r"):
+        name = name.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+    return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -93,7 +93,7 @@ def _point(result: Result, promise: Promise) -> Point:
 
 
 def _mark(name: str, one: float, other: float) -> list[str]:
-    off = one / other - 1
+    off = round(one / other - 1, 9)  # exactly the tolerance is within it
     return [f"{name} is off by {off:+.0%}"] if abs(off) > TOLERANCE else []
 
 
