@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from mockvllm_client.chain import links, skew
+from mockvllm_client.chain import delays, links, skew
 from mockvllm_client.check import judge
 from mockvllm_client.journal import Entry, NoJournalError, fetch
 from mockvllm_client.report import Report
@@ -76,9 +76,17 @@ async def explain(
     try:
         entry = await fetch(client, server, transcript.answer.id or request_id, key)
     except NoJournalError as error:
-        return Report(transcript, judge(transcript), links(transcript), no_journal=str(error))
+        client_side = links(transcript) if transcript.arrivals else ()
+        return Report(transcript, judge(transcript), client_side, no_journal=str(error))
     verdict = judge(transcript, entry.sent())
-    return Report(transcript, verdict, links(transcript, entry), dict(entry.raw), notes=_clock_notes(transcript, entry))
+    return Report(
+        transcript,
+        verdict,
+        links(transcript, entry),
+        dict(entry.raw),
+        delays(transcript, entry),
+        notes=_clock_notes(transcript, entry),
+    )
 
 
 def _clock_notes(transcript: Transcript, entry: Entry) -> list[str]:

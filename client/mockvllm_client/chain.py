@@ -36,20 +36,32 @@ def skew(transcript: Transcript, entry: Entry) -> float:
 
 def links(transcript: Transcript, entry: Entry | None = None) -> list[Link]:
     """Both sides, ordered by time. Where the clocks disagree the client's is set right by as much as is certain."""
-    shift = 0.0 if entry is None else entry.accepted_at - transcript.started_at - skew(transcript, entry)
+    shift = 0.0 if entry is None else _shift(transcript, entry)
     client = [Link(link.at - shift, link.side, link.what) for link in _client(transcript)]
     server = [] if entry is None else list(_server(entry))
     return sorted([*server, *client], key=lambda link: link.at)
 
 
+def delays(transcript: Transcript, entry: Entry) -> list[float]:
+    """Seconds from the server's sending to the client's seeing of each token; empty if they did not count alike."""
+    shift = _shift(transcript, entry)
+    arrived, sent = transcript.token_times, entry.sent()
+    return [at - shift - left for at, left in zip(arrived, sent, strict=True)] if len(arrived) == len(sent) else []
+
+
+def _shift(transcript: Transcript, entry: Entry) -> float:
+    """From the client's clock to the server's."""
+    return entry.accepted_at - transcript.started_at - skew(transcript, entry)
+
+
 def _server(entry: Entry) -> Iterator[Link]:
     held, free = entry.block("held"), entry.block("free_after")
     texts = {
-        "accepted": f"tokenizer: {entry.prompt_tokens} prompt tokens, into the queue",
+        "accepted": f"tokenizer: {_count(entry.prompt_tokens, 'prompt token')}, into the queue",
         "scheduled": f"scheduler: gets its seat{_cached(entry)}",
         "first_token": f"prefill done: {_prefilled(entry)}; token 1 leaves",
         "finished": f"end: {_length(entry)} -> {_reason(entry)}",
-        "blocks_freed": f"{held} blocks freed, {free} free" if held is not None else "blocks freed",
+        "blocks_freed": f"{_count(held, 'block')} freed, {free} free" if held is not None else "blocks freed",
     }
     for name, text in texts.items():
         if (at := entry.at(name)) is not None:
@@ -58,9 +70,13 @@ def _server(entry: Entry) -> Iterator[Link]:
         yield Link(float(closed["t"]), "server", f"the client left ({closed['how']})")
 
 
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def _length(entry: Entry) -> str:
-    tokens = entry.raw.get("completion_tokens")
-    return f"{tokens} tokens{' = max_tokens' if tokens == entry.max_tokens else ''}"
+    tokens = int(entry.raw.get("completion_tokens") or 0)
+    return _count(tokens, "token") + (" = max_tokens" if tokens == entry.max_tokens else "")
 
 
 def _reason(entry: Entry) -> str:
@@ -74,7 +90,9 @@ def _cached(entry: Entry) -> str:
 
 def _prefilled(entry: Entry) -> str:
     size = entry.block_size
-    return f"its KV is in {ceil(entry.prompt_tokens / size)} blocks of {size}" if size else "its KV is computed"
+    if not size:
+        return "its KV is computed"
+    return f"its KV is in {_count(ceil(entry.prompt_tokens / size), 'block')} of {size}"
 
 
 def _client(transcript: Transcript) -> Iterator[Link]:
@@ -82,9 +100,10 @@ def _client(transcript: Transcript) -> Iterator[Link]:
     tokens = [arrival for arrival in rest if arrival.said.is_token]
     tail = [arrival for arrival in rest if arrival.said.kind in _TAIL and not arrival.said.is_token]
     yield Link(0.0, "client", "sends the request")
-    yield from (Link(arrival.at, "client", _event(transcript, arrival)) for arrival in (*head, *tokens[-1:], *tail))
+    yield from (Link(arrival.at, "client", _event(transcript, arrival)) for arrival in head)
     if len(tokens) > 1:
-        yield Link(tokens[0].at, "client", f"{len(tokens) - 1} more events, {_pace(transcript.token_times)}")
+        yield Link(tokens[0].at, "client", f"{_count(len(tokens) - 1, 'more event')}, {_pace(transcript.token_times)}")
+    yield from (Link(arrival.at, "client", _event(transcript, arrival)) for arrival in (*tokens[-1:], *tail))
     if transcript.ended_at is not None:
         yield Link(transcript.ended_at, "client", f"the body ends ({transcript.end})")
 

@@ -8,21 +8,24 @@ from typing import Any, TextIO
 
 from mockvllm_client.chain import Link
 from mockvllm_client.check import Verdict, warnings
-from mockvllm_client.measure import MS, Distribution, Record
+from mockvllm_client.measure import MS, Distribution, Record, quantile
 from mockvllm_client.transcript import Arrival, Transcript
 
+_COUNTED = {"prompt_tokens": "prompt", "completion_tokens": "completion"}
+_THINKING = "(thinking) "
 _OF_TOKENS = ("ttft_s", "tpot_ms", "itl_p50_ms", "itl_p99_ms", "max_gap_ms", "e2e_s", "tokens_per_s")
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A finished request and what is known about it. `no_journal` says why the server's side is missing; `notes` are
-    lines for the person."""
+    """A finished request and what is known about it. `delays` are those of `chain.delays`, `no_journal` says why the
+    server's side is missing, `notes` are lines for the person."""
 
     transcript: Transcript
     verdict: Verdict
     links: Sequence[Link] = ()
     journal: dict[str, Any] | None = None
+    delays: Sequence[float] = ()
     no_journal: str = ""
     notes: list[str] = field(default_factory=list)
 
@@ -40,6 +43,8 @@ class Report:
             "stop_reason": answer.first.stop_reason,
             "usage": answer.usage,
             **self._figures(),
+            "delay_p50_ms": self._delay(0.5),
+            "delay_max_ms": self._delay(1.0),
             "events": transcript.sse.events,
             "reads": len(transcript.reads),
             "max_events_per_read": max((read.events for read in transcript.reads), default=0),
@@ -52,6 +57,9 @@ class Report:
             "no_journal": self.no_journal or None,
             "chain": [{"t": round(link.at, 4), "side": link.side, "what": link.what} for link in self.links],
         }
+
+    def _delay(self, share: float) -> float | None:
+        return round(quantile(sorted(self.delays), share) * MS, 3) if self.delays else None
 
     def _figures(self) -> dict[str, float | None]:
         transcript = self.transcript
@@ -66,14 +74,9 @@ class Report:
         data = self.as_json()
         rows = [f"{name:<14}{text}" for name, text in _rows(data) if text]
         verdict = f"{self.verdict}: {self.verdict.why}" if self.verdict.why else str(self.verdict)
+        notes = [f"note: {text}" for text in data["warnings"]]
         journal = [f"no journal: {self.no_journal}"] if self.no_journal else []
-        return [
-            *rows,
-            f"{'verdict':<14}{verdict}",
-            *(f"note: {text}" for text in data["warnings"]),
-            *journal,
-            *chain_lines(self.links),
-        ]
+        return [*rows, f"{'verdict':<14}{verdict}", *notes, *journal, *chain_lines(self.links)]
 
 
 def chain_lines(links: Iterable[Link]) -> list[str]:
@@ -82,10 +85,24 @@ def chain_lines(links: Iterable[Link]) -> list[str]:
     return ["", "the chain, on one clock:", *rows] if rows else []
 
 
-def print_answer(arrivals: Iterable[Arrival], out: TextIO) -> None:
-    """Print what just came, at once; thinking is what stands before the answer, in brackets."""
-    for arrival in arrivals:
-        print(arrival.said.reasoning + arrival.said.text, end="", file=out, flush=True)
+class Printer:
+    """Prints what just came, at once. Thinking is told from the answer by a mark before it and a line end behind it."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._thinking = False
+
+    def show(self, arrivals: Iterable[Arrival]) -> None:
+        for arrival in arrivals:
+            if arrival.said.reasoning:
+                self._write("" if self._thinking else _THINKING, arrival.said.reasoning)
+                self._thinking = True
+            if arrival.said.text:
+                self._write("\n" if self._thinking else "", arrival.said.text)
+                self._thinking = False
+
+    def _write(self, *texts: str) -> None:
+        print(*texts, sep="", end="", file=self._out, flush=True)
 
 
 def print_report(report: Report, out: TextIO) -> None:
@@ -98,21 +115,26 @@ def print_json(report: Report, out: TextIO) -> None:
 
 def _rows(data: dict[str, Any]) -> list[tuple[str, str]]:
     usage = data["usage"] or {}
-    counts = [
-        f"{usage[name]} {name.removesuffix('_tokens')}"
-        for name in ("prompt_tokens", "completion_tokens")
-        if name in usage
-    ]
+    counts = [f"{usage[name]} {word}" for name, word in _COUNTED.items() if name in usage]
+    calls = [f"{call['name']}({call['arguments']})" for call in data["tool_calls"]]
+    reads = f"{data['events']} in {data['reads']} reads, at most {data['max_events_per_read']} in one"
     return [
+        *(("tool call", call) for call in calls),
         ("finish", str(data["finish_reason"] or "")),
         ("tokens", ", ".join(counts)),
         ("TTFT", _show(data["ttft_s"], "s")),
         ("TPOT", _show(data["tpot_ms"], "ms")),
-        ("ITL p50, p99", ", ".join(filter(None, (_show(data["itl_p50_ms"], "ms"), _show(data["itl_p99_ms"], "ms"))))),
+        ("ITL p50, p99", _pair(data, "itl_p50_ms", "itl_p99_ms")),
         ("E2E", _show(data["e2e_s"], "s")),
         ("tokens/s", _show(data["tokens_per_s"], "")),
-        ("events", f"{data['events']} in {data['reads']} reads, at most {data['max_events_per_read']} in one"),
+        ("on the way", _pair(data, "delay_p50_ms", "delay_max_ms", " (p50, max)")),
+        ("events", reads if data["events"] else ""),
     ]
+
+
+def _pair(data: dict[str, Any], one: str, other: str, what: str = "") -> str:
+    shown = [_show(data[name], "ms") for name in (one, other)]
+    return ", ".join(shown) + what if all(shown) else ""
 
 
 def _of_tokens(record: Record) -> dict[str, float | None]:

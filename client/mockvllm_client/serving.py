@@ -7,12 +7,21 @@ from typing import Any
 
 import uvicorn
 
+_BACKLOG = 2048
 _LEAVE_SECONDS = 1  # that open responses get when the server is told to stop
 
 
 def bind(host: str, port: int) -> socket.socket:
     """A listening socket (port 0: a free one); OSError if that address cannot be had."""
-    return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=2048)
+    sock = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, port))
+        sock.listen(_BACKLOG)
+    except OSError:
+        sock.close()
+        raise
+    return sock
 
 
 def address(sock: socket.socket) -> str:

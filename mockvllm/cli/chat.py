@@ -12,7 +12,7 @@ from typing import Any
 
 from mockvllm_client.ask import NoServerError, Show, ask, explain, first_model, prompt_of
 from mockvllm_client.check import Kind
-from mockvllm_client.report import Report, print_answer, print_json, print_report
+from mockvllm_client.report import Printer, Report, print_json, print_report
 from mockvllm_client.stream import open_client
 from mockvllm_client.wireshape import buffer
 
@@ -98,7 +98,8 @@ def _show(options: argparse.Namespace) -> Show:
         return lambda data, arrivals: _write(data)
     if options.json:
         return lambda data, arrivals: None
-    return lambda data, arrivals: print_answer(arrivals, sys.stdout)
+    printer = Printer(sys.stdout)
+    return lambda data, arrivals: printer.show(arrivals)
 
 
 def _write(data: bytes) -> None:

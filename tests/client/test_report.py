@@ -1,14 +1,15 @@
 """The report: the chain on one clock, the figures, and the same as JSON."""
 
+import io
 import json
 from typing import Any
 
 import pytest
 from chat_streams import DONE, chunk, paced, role, transcript, usage
-from mockvllm_client.chain import links, skew
+from mockvllm_client.chain import delays, links, skew
 from mockvllm_client.check import judge
 from mockvllm_client.journal import Entry
-from mockvllm_client.report import Report
+from mockvllm_client.report import Printer, Report
 from mockvllm_client.transcript import End
 
 ACCEPTED = 1_790_000_000.0
@@ -54,10 +55,25 @@ def test_the_chain_of_the_lesson_on_the_server_s_clock() -> None:
     ]
 
 
-@pytest.mark.parametrize(("prompt", "size", "blocks"), [(1, 16, 1), (16, 16, 1), (17, 16, 2), (2000, 32, 63)])
-def test_the_blocks_of_a_prompt(prompt: int, size: int, blocks: int) -> None:
+@pytest.mark.parametrize(
+    ("prompt", "size", "blocks"),
+    [(1, 16, "1 block"), (16, 16, "1 block"), (17, 16, "2 blocks"), (2000, 32, "63 blocks")],
+)
+def test_the_blocks_of_a_prompt(prompt: int, size: int, blocks: str) -> None:
     chain = links(lesson(), entry(prompt_tokens=prompt, blocks={"held": 9, "block_size": size, "free_after": 1}))
-    assert f"its KV is in {blocks} blocks of {size}; token 1 leaves" in "".join(link.what for link in chain)
+    assert f"prefill done: its KV is in {blocks} of {size}; token 1 leaves" in [link.what for link in chain]
+
+
+def test_delays_are_counted_token_by_token_on_one_clock() -> None:
+    assert delays(lesson(), entry()) == pytest.approx([0.001] * 30, abs=1e-6)
+    held = transcript([(1.7, data) for _, data in paced(30)])
+    held.started_at = ACCEPTED
+    late = delays(held, entry())
+    assert (late[0], late[-1]) == pytest.approx((1.2, 0.04), abs=1e-6)
+
+
+def test_delays_need_both_sides_to_count_alike() -> None:
+    assert delays(transcript(paced(29)), entry()) == []
 
 
 def test_without_a_journal_there_is_the_client_s_side_alone() -> None:
@@ -105,7 +121,9 @@ def test_all_at_once_is_said_so() -> None:
 
 
 def report(noted: Any, journal: Entry | None = None) -> Report:
-    return Report(noted, judge(noted), links(noted, journal), no_journal="" if journal else "the server answers 404")
+    if journal is None:
+        return Report(noted, judge(noted), links(noted), no_journal="the server answers 404")
+    return Report(noted, judge(noted), links(noted, journal), dict(journal.raw), delays(noted, journal))
 
 
 def test_the_figures_of_the_lesson_as_json() -> None:
@@ -117,6 +135,8 @@ def test_the_figures_of_the_lesson_as_json() -> None:
     expected = {"ttft_s": 0.503, "tpot_ms": 40.0, "itl_p50_ms": 40.0, "e2e_s": 1.663, "tokens_per_s": 30 / 1.663}
     assert figures == pytest.approx(expected, abs=1e-3)
     assert (data["events"], data["reads"], data["max_events_per_read"]) == (33, 30, 3)
+    assert (data["delay_p50_ms"], data["delay_max_ms"]) == (pytest.approx(1.0, abs=0.01), pytest.approx(1.0, abs=0.01))
+    assert data["journal"]["blocks"]["held"] == 127
     assert [link["t"] for link in data["chain"]][:3] == [-0.002, 0.0, 0.1]
 
 
@@ -153,3 +173,24 @@ def test_the_report_for_a_person() -> None:
         "no journal: the server answers 404",
     ):
         assert line in text.splitlines() or pytest.fail(f"{line!r} is not in\n{text}")
+
+
+def test_both_sides_are_in_the_report_for_a_person() -> None:
+    lines = report(lesson(), entry()).lines()
+    assert "on the way    1.0 ms, 1.0 ms (p50, max)" in lines
+    assert "    +0.100 s  server  scheduler: gets its seat" in lines
+
+
+def test_tool_calls_are_shown() -> None:
+    call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": '{"a":1}'}}
+    lines = report(transcript([(0.5, chunk({"tool_calls": [call]}, "tool_calls")), (0.5, DONE)])).lines()
+    assert lines[0] == 'tool call     f({"a":1})'
+
+
+def test_thinking_is_told_from_the_answer() -> None:
+    out = io.StringIO()
+    printer = Printer(out)
+    deltas = [{"reasoning": "let me"}, {"reasoning": " see"}, {"content": "Yes"}, {"content": "."}]
+    for delta in deltas:
+        printer.show(transcript([(0.1, chunk(delta))]).arrivals)
+    assert out.getvalue() == "(thinking) let me see\nYes."
