@@ -1,8 +1,7 @@
 """A script: the tokens a choice will say, their texts, and the texts as they stand in JSON."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 from mockvllm.answers.tokenizer import Detokenize
 
@@ -42,11 +41,8 @@ class Speech:
             self.pieces.append(known[1])
 
 
-class Origin(NamedTuple):
-    """Who decided what is said: `source` (`default`, `say`, `eos`, `mock`, `header`, `body`); what it is: `answer`."""
-
-    source: str
-    answer: str
+Origin = Mapping[str, str]
+"""Who decided what is said: `source` (`default`, `say`, `eos`, `mock`, `header`, `body`); what it is: `answer`."""
 
 
 class Script:

@@ -1,14 +1,14 @@
 """Who decides what is said: a directive, else the answer the server was started with."""
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, cycle
 from typing import NamedTuple
 
 from mockvllm.answers.directives import Directive
 from mockvllm.answers.masks import TokenMask
-from mockvllm.answers.script import Escape, Origin, Script, Speech
+from mockvllm.answers.script import Escape, Script, Speech
 from mockvllm.answers.tokenizer import LOREM, Tokenizer
 
 SENTENCE = "Tu pedido sale mañana y llega en dos o tres días hábiles ."
@@ -33,7 +33,7 @@ class Turn(NamedTuple):
 class Plan:
     """What to say: `first`, then the end token if `end_token`; who is made to go on says `again` over and over.
 
-    Without an end token it ends by itself after `first`, unless `endless`. `name`: plans of the same name are the same.
+    Without an end token it ends by itself after `first`, unless `endless`. `name`: of a plan that is always the same.
     """
 
     first: Sequence[int]
@@ -51,7 +51,7 @@ class Plan:
 
 
 class Speaker:
-    """Makes scripts. Speeches that depend on no request are made once and shared."""
+    """Makes scripts. Those that depend on no request are made once and shared."""
 
     def __init__(self, tokenizer: Tokenizer, escape: Escape, answer: str = "sentence", seed: int = 0) -> None:
         if answer not in ANSWERS:
@@ -64,19 +64,23 @@ class Speaker:
         sentence = tokenizer.encode(SENTENCE)
         self._plans = {
             "sentence": Plan(sentence, self._cycle, name="sentence"),
-            "repeat": Plan(sentence, self._cycle, endless=True, name="sentence"),
+            "repeat": Plan(sentence, self._cycle, endless=True, name="repeat"),
             "eos": Plan(sentence, self._cycle, end_token=True, name="eos"),
             "lorem": Plan(tokenizer.encode(LOREM), tokenizer.encode(" " + LOREM), name="lorem"),
         }
-        self._shared: dict[tuple[str | None, bool], Speech] = {}
+        self._shared: dict[tuple[str, str, bool, bool], Script] = {}
 
     def script(self, turn: Turn, directive: Directive | None = None, index: int = 0) -> Script:
         """The script of choice `index`."""
         plan = self._default(turn, index) if directive is None else self._told(directive)
-        origin = self._origin(directive)
-        if turn.mask is not None:
-            return self._masked(plan, turn, turn.mask, origin)
-        return Script(self._speech(plan, turn), plan.end(len(plan.first), turn), origin)
+        source = "default" if directive is None else directive.source
+        if plan.name is None or turn.mask is not None or turn.min_tokens:
+            return self._make(plan, turn, source)
+        key = (plan.name, source, turn.skip_special_tokens, turn.ignore_eos)
+        script = self._shared.get(key)
+        if script is None:
+            script = self._shared[key] = self._make(plan, turn, source)
+        return script
 
     def alternatives(self, position: int) -> Iterator[int]:
         """What else could stand at `position`, best first: the sentence from there, once around, then fillers."""
@@ -104,28 +108,13 @@ class Speaker:
         rng = random.Random(f"{self._seed}:{turn.request_id}:{index}")
         return " ".join(rng.choices(_VOCABULARY, k=rng.randint(*_RANDOM_WORDS)))
 
-    def _origin(self, directive: Directive | None) -> Origin:
-        if directive is None:
-            return Origin("default", self._answer)
-        return Origin(directive.source, "sentence" if directive.say is None else "text")
-
-    def _speech(self, plan: Plan, turn: Turn) -> Speech:
-        key = (plan.name, turn.skip_special_tokens)
-        speech = self._shared.get(key)
-        if speech is None:
-            speech = self._make_speech(chain(self._opening(plan), cycle(plan.again)), turn)
-            if plan.name is not None:
-                self._shared[key] = speech
-        return speech
-
-    def _masked(self, plan: Plan, turn: Turn, mask: TokenMask, origin: Origin) -> Script:
-        said: list[int] = []
-        opening = list(mask.apply(self._opening(plan), said))
-        speech = self._make_speech(chain(opening, mask.apply(cycle(plan.again), said)), turn)
-        return Script(speech, plan.end(len(opening), turn), origin)
-
-    def _opening(self, plan: Plan) -> Sequence[int]:
-        return [*plan.first, self._tokenizer.eos_token_id] if plan.end_token else plan.first
-
-    def _make_speech(self, tokens: Iterable[int], turn: Turn) -> Speech:
-        return Speech(tokens, self._tokenizer.detokenizer(skip_special_tokens=turn.skip_special_tokens), self._escape)
+    def _make(self, plan: Plan, turn: Turn, source: str) -> Script:
+        opening = [*plan.first, self._tokenizer.eos_token_id] if plan.end_token else plan.first
+        again: Iterator[int] = cycle(plan.again)
+        if turn.mask is not None:
+            said: list[int] = []
+            opening = list(turn.mask.apply(opening, said))
+            again = turn.mask.apply(again, said)
+        detokenize = self._tokenizer.detokenizer(skip_special_tokens=turn.skip_special_tokens)
+        speech = Speech(chain(opening, again), detokenize, self._escape)
+        return Script(speech, plan.end(len(opening), turn), {"source": source, "answer": plan.name or "text"})

@@ -1,6 +1,7 @@
 """/v1/chat/completions: from the bytes of a request to what the engine is to do and to what the client will read."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mockvllm.answers.logprobs import prompt_logprobs as logprobs_of_prompt
 from mockvllm.answers.output import Output
@@ -13,6 +14,7 @@ from mockvllm.wire.chat_events import ChatResponse, ChatShape
 from mockvllm.wire.chat_logprobs import ChatLogprobs, prompt_logprobs
 from mockvllm.wire.chat_request import ChatCompletionRequest, tool_definition
 from mockvllm.wire.checks import check_body
+from mockvllm.wire.context import Asked, asked
 from mockvllm.wire.conversation import parse_chat_messages
 from mockvllm.wire.errors import APIError, invalid
 from mockvllm.wire.features import check_chat_template, check_mm_kwargs, check_tool_parser, tool_choice
@@ -43,10 +45,13 @@ class ChatServing(Serving):
         check_body(fields)
         request = ChatCompletionRequest.parse(fields)
         self._check_features(request)
+        ask = asked(request.given)
+        self.window.check_request(ask)
         renderer = self._renderer(request)
         takes_parts = renderer.takes_parts
         conversation = parse_chat_messages(request.messages, self._model_basename, takes_parts=takes_parts)
-        draft = self._draft(request, self._render(request, renderer, conversation), lookup, now)
+        prompt = self._render(request, renderer, conversation)
+        draft = self._draft(request, ask, prompt, lookup, now)
         failure = self.admission_failure(draft)
         if failure is not None:
             return self._refused(draft, conversation, failure)
@@ -55,7 +60,7 @@ class ChatServing(Serving):
         scripts = self.scripting.scripts(draft.request_id, draft.values, user_text, directive)
         choices = self.engine_requests(draft, scripts)
         answer = self._answer(draft, self._response(draft, conversation, choices), self.outputs(request, scripts))
-        origin = scripts[0].origin._asdict()
+        origin = scripts[0].origin
         return Prepared(draft.request_id, bool(request.stream), choices, answer, origin, model=request.model)
 
     def _check_features(self, request: ChatCompletionRequest) -> None:
@@ -67,7 +72,6 @@ class ChatServing(Serving):
             check_chat_template(request)
         if config.wire.distrusts_mm_kwargs and not config.trust_request_mm_kwargs:
             check_mm_kwargs(request)
-        self.window.check_request(request)
 
     def _renderer(self, request: ChatCompletionRequest) -> Renderer:
         if request.chat_template is None or self.config.request_template is None:
@@ -101,17 +105,25 @@ class ChatServing(Serving):
             variables,
         )
 
-    def _draft(self, request: ChatCompletionRequest, prompt: str, headers: Mapping[bytes, bytes], now: float) -> Draft:
-        token_ids = self.tokenize(request, prompt)
+    def _draft(
+        self, request: ChatCompletionRequest, ask: Asked, prompt: str, headers: Mapping[bytes, bytes], now: float
+    ) -> Draft:
+        token_ids = self.tokenize(request, ask, prompt)
         constraint = structured_outputs(request.response_format, request.structured_outputs)
-        values = self.sampling(request, len(token_ids))
-        values["structured_outputs"] = constraint
+        values = self.sampling(request, self.window.max_tokens(ask, len(token_ids)))
+        if constraint is not None:
+            values["structured_outputs"] = constraint
         if request.logprobs:
-            values["num_logprobs"] = request.top_logprobs or 0
+            self._add_num_logprobs(request, values)
         if request.echo and request.top_logprobs and request.prompt_logprobs is None:
             values["prompt_logprobs"] = request.top_logprobs
         request_id = self.response_id("chatcmpl-", request.request_id, headers)
         return Draft(request_id, request, now, self.priority(request, headers), prompt, token_ids, values)
+
+    def _add_num_logprobs(self, request: ChatCompletionRequest, values: dict[str, Any]) -> None:
+        """How many candidates a token shows; 0.30 takes `top_logprobs: null` for none at all."""
+        if request.top_logprobs is not None or self.config.wire.null_top_logprobs_counts:
+            values["num_logprobs"] = request.top_logprobs or 0
 
     def _refused(self, draft: Draft, conversation: Messages, failure: APIError) -> Prepared[Request]:
         if not draft.request.stream:
@@ -128,7 +140,7 @@ class ChatServing(Serving):
             config.response_role if request.add_generation_prompt else conversation[-1]["role"],
             len(choices),
             len(draft.prompt_token_ids),
-            facts=choices,
+            choices,
         )
         self._add_usage(response, request)
         if not _EXTRAS.isdisjoint(request.given):

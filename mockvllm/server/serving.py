@@ -16,7 +16,7 @@ from mockvllm.profiles.wire import WireRules
 from mockvllm.server.scripting import Scripting
 from mockvllm.wire.admission import Limits, check_admission
 from mockvllm.wire.chat_request import ChatCompletionRequest
-from mockvllm.wire.context import Window
+from mockvllm.wire.context import Asked, Window
 from mockvllm.wire.errors import APIError, unknown_model
 from mockvllm.wire.sampling import DEFAULTS, SAMPLING_FIELDS, check_sampling
 from mockvllm.wire.usage import UsageRules
@@ -91,6 +91,7 @@ class Serving:
             defaults.get("max_tokens"),
             config.override_max_tokens,
         )
+        self._end_ids = frozenset((tokenizer.eos_token_id, *tokenizer.extra_end_ids))
         self._limits = Limits(tokenizer.vocab_size, config.max_logprobs)
         self._defaults = {**DEFAULTS, **{name: defaults[name] for name in DEFAULTS if name in defaults}}
 
@@ -99,23 +100,21 @@ class Serving:
             names = list(self.config.model_names)
             raise unknown_model(model, names, list_aliases=self.config.wire.valid_aliases_in_404)
 
-    def tokenize(self, request: ChatCompletionRequest, prompt: str) -> list[int]:
+    def tokenize(self, request: ChatCompletionRequest, ask: Asked, prompt: str) -> list[int]:
         """The prompt's tokens, if they fit the window, cut as the request says."""
         window = self.window
-        window.check_text(request, prompt)
-        special = request.add_special_tokens
-        tokenizer = self.config.tokenizer
-        token_ids = tokenizer.encode(prompt, add_special_tokens=special, limit=window.count_limit(request))
-        size = window.truncate_to(request)
+        window.check_text(ask, prompt)
+        size = window.truncate_to(ask)
+        limit = window.input_budget(ask) + 1 if size is None else None
+        token_ids = self.config.tokenizer.encode(prompt, add_special_tokens=request.add_special_tokens, limit=limit)
         if size is not None and len(token_ids) > size:
             token_ids = token_ids[:size] if request.truncation_side == "right" else token_ids[len(token_ids) - size :]
-        window.check_tokens(request, len(token_ids))
+        window.check_tokens(ask, len(token_ids))
         return token_ids
 
-    def sampling(self, request: ChatCompletionRequest, num_prompt_tokens: int) -> dict[str, Any]:
+    def sampling(self, request: ChatCompletionRequest, max_tokens: int) -> dict[str, Any]:
         """The request's sampling parameters over the server's, checked (SamplingParams)."""
         given = request.given
-        max_tokens = self.window.max_tokens(request, num_prompt_tokens)
         values = {**self._defaults, "max_tokens": max_tokens}
         if max_tokens < 1 or not SAMPLING_FIELDS.isdisjoint(given):
             values.update({name: given[name] for name in SAMPLING_FIELDS & given.keys() if given[name] is not None})
@@ -167,8 +166,10 @@ class Serving:
 
     def outputs(self, request: ChatCompletionRequest, scripts: Sequence[Script]) -> list[Output]:
         """The text of each choice, ending as the request says."""
-        eos = () if request.ignore_eos else (self.config.tokenizer.eos_token_id,)
-        end_ids = frozenset((*eos, *self._stop_token_ids(request)))
+        end_ids = self._end_ids
+        if request.stop_token_ids or request.ignore_eos:
+            eos = () if request.ignore_eos else (self.config.tokenizer.eos_token_id,)
+            end_ids = frozenset((*eos, *self._stop_token_ids(request)))
         rules = _stop_rules(request)
         return [Output(script, rules, end_ids) for script in scripts]
 

@@ -5,8 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from mockvllm.wire.errors import invalid
+from mockvllm.wire.response_format import StructuredOutputsParams
 
 MAX_LOGPROB_TOKEN_IDS = 128
+_WATCHED = frozenset(
+    (
+        "allowed_token_ids", "logit_bias", "logprob_token_ids", "num_logprobs", "prompt_logprobs", "stop_token_ids",
+        "structured_outputs", "thinking_token_budget",
+    )
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,19 +26,22 @@ class Limits:
 
 def check_admission(values: Mapping[str, Any], limits: Limits, num_prompt_tokens: int) -> None:
     """`values`: a request's sampling parameters. Raises APIError for the first that the engine refuses."""
-    _check_logprobs("sample logprobs", "logprobs", values.get("num_logprobs"), limits)
-    _check_logprob_token_ids(values.get("logprob_token_ids") or (), limits.vocab_size)
-    _check_logprobs("prompt logprobs", "prompt_logprobs", values.get("prompt_logprobs"), limits)
-    _check_vocabulary("logit_bias", [int(key) for key in values.get("logit_bias") or ()], limits.vocab_size)
-    _check_vocabulary("stop_token_ids", values.get("stop_token_ids") or (), limits.vocab_size)
-    _check_allowed_token_ids(values.get("allowed_token_ids"), limits.vocab_size)
-    if (values.get("thinking_token_budget") or -1) >= 0 or values.get("thinking_token_budget") == 0:
-        raise invalid(
-            "thinking_token_budget is set but reasoning_config is not configured. "
-            "Please set --reasoning-parser and/or --reasoning-config to use thinking_token_budget."
-        )
+    if not _WATCHED.isdisjoint(values):
+        _check_values(values, limits)
     if not num_prompt_tokens:
         raise invalid("The decoder prompt cannot be empty")
+
+
+def _check_values(values: Mapping[str, Any], limits: Limits) -> None:
+    vocab_size = limits.vocab_size
+    _check_logprobs("sample logprobs", "logprobs", values.get("num_logprobs"), limits)
+    _check_logprob_token_ids(values.get("logprob_token_ids") or (), vocab_size)
+    _check_logprobs("prompt logprobs", "prompt_logprobs", values.get("prompt_logprobs"), limits)
+    _check_vocabulary("logit_bias", map(int, values.get("logit_bias") or ()), vocab_size)
+    _check_vocabulary("stop_token_ids", values.get("stop_token_ids") or (), vocab_size)
+    _check_allowed_token_ids(values.get("allowed_token_ids"), vocab_size)
+    _check_structured_outputs(values.get("structured_outputs"))
+    _check_thinking_token_budget(values.get("thinking_token_budget"))
 
 
 def _check_logprobs(what: str, parameter: str, wanted: int | None, limits: Limits) -> None:
@@ -45,13 +55,10 @@ def _check_logprobs(what: str, parameter: str, wanted: int | None, limits: Limit
 
 
 def _check_logprob_token_ids(token_ids: Iterable[int], vocab_size: int) -> None:
-    token_ids = list(token_ids)
-    if len(token_ids) > MAX_LOGPROB_TOKEN_IDS:
-        message = (
-            f"Requested logprob_token_ids of length {len(token_ids)}, "
-            f"which is greater than max allowed: {MAX_LOGPROB_TOKEN_IDS}"
-        )
-        raise invalid(message, "logprob_token_ids", len(token_ids))
+    count = len(list(token_ids))
+    if count > MAX_LOGPROB_TOKEN_IDS:
+        most = f"which is greater than max allowed: {MAX_LOGPROB_TOKEN_IDS}"
+        raise invalid(f"Requested logprob_token_ids of length {count}, {most}", "logprob_token_ids", count)
     _check_vocabulary("logprob_token_ids", token_ids, vocab_size)
 
 
@@ -69,3 +76,26 @@ def _check_allowed_token_ids(token_ids: list[int] | None, vocab_size: int) -> No
         raise invalid("allowed_token_ids is not None and empty!", "allowed_token_ids", token_ids)
     if not all(0 <= token_id < vocab_size for token_id in token_ids):
         raise invalid("allowed_token_ids contains out-of-vocab token id!", "allowed_token_ids", token_ids)
+
+
+def _check_structured_outputs(params: StructuredOutputsParams | None) -> None:
+    if params is None:
+        return
+    if params.choice == []:
+        raise invalid("Choice '[]' cannot be an empty list")
+    for kind in ("json", "grammar", "structural_tag"):
+        if getattr(params, kind) == "":
+            raise invalid(f"structured_outputs.{kind} cannot be an empty string")
+    if params.json_object is False:
+        problem = "structured_outputs.json_object must be True if set"
+        raise invalid(f"{problem}; omit structured_outputs to disable structured outputs")
+    if params.regex is not None and "\0" in params.regex:
+        raise invalid("structured_outputs.regex must not contain a NUL character ('\\x00')")
+
+
+def _check_thinking_token_budget(budget: int | None) -> None:
+    if budget is not None and budget >= 0:
+        raise invalid(
+            "thinking_token_budget is set but reasoning_config is not configured. "
+            "Please set --reasoning-parser and/or --reasoning-config to use thinking_token_budget."
+        )

@@ -1,8 +1,6 @@
 """The bytes of /v1/chat/completions: events and body, in the key order in which vLLM writes them."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from mockvllm.profiles.wire import WireRules
@@ -12,42 +10,69 @@ from mockvllm.wire.jsontext import compact
 from mockvllm.wire.usage import EngineFacts, UsageRules, counts, metrics, prompt_details
 
 DONE = b"data: [DONE]\n\n"
-_TEXT = "\x1a"  # stands for the text where a shape is made once and filled many times; written as \u001a
+_TEXT = "\x1a"  # stands for the text in a shape that is made once and filled many times
 Logprobs = Callable[[int, Delta], list[dict[str, Any]]]
 
 
-@dataclass(frozen=True, slots=True)
 class ChatShape:
     """What the server's flags and the vLLM release settle about every response."""
 
-    model: str
-    rules: WireRules
-    usage: UsageRules
-    system_fingerprint: str | None
+    def __init__(self, model: str, rules: WireRules, usage: UsageRules, system_fingerprint: str | None) -> None:
+        self.model = model
+        self.rules = rules
+        self.usage = usage
+        self.system_fingerprint = system_fingerprint
+        self._model = compact(model)
+        self._frames: dict[int, tuple[bytes, bytes]] = {}
+
+    def head(self, id: str, created: int) -> bytes:
+        """Every event up to its choices."""
+        head = b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b,"choices":['
+        return head % (compact(id), created, self._model)
+
+    def frame(self, index: int) -> tuple[bytes, bytes]:
+        """What stands around the text of a plain event, from its choice on."""
+        if index not in self._frames:
+            choice = _choice(index, {"content": _TEXT}) | _NO_REASON | {"token_ids": None}
+            head, tail = compact(choice).split(compact(_TEXT)[1:-1])
+            self._frames[index] = head, tail + b"]" + _members(_transfer(self.rules)) + b"}\n\n"
+        return self._frames[index]
 
 
-@dataclass(slots=True)
 class ChatResponse:
-    """What one request settles. `facts`: the engine's notes, per choice; empty until the request is started.
+    """What one request settles; the attributes without a parameter are what few requests ask for.
 
-    `logprobs(index, delta)`: the entries of a delta's tokens. `echo`: text that goes before the answer.
+    `facts`: the engine's notes, per choice; none if the request is refused. `echo`: text that goes before the answer.
+    `logprobs(index, delta)`: the entries of a delta's tokens.
     """
 
-    shape: ChatShape
-    id: str
-    created: int
-    role: str
-    num_choices: int
-    num_prompt_tokens: int
-    include_usage: bool = False
-    continuous_usage: bool = False
-    return_token_ids: bool = False
+    include_usage = False
+    continuous_usage = False
+    return_token_ids = False
     prompt_token_ids: Sequence[int] | None = None
     prompt_text: str | None = None
     prompt_logprobs: list[Any] | None = None
-    echo: str = ""
+    echo = ""
     logprobs: Logprobs | None = None
-    facts: Sequence[EngineFacts] = ()
+
+    def __init__(
+        self,
+        shape: ChatShape,
+        id: str,
+        created: int,
+        role: str,
+        num_choices: int,
+        num_prompt_tokens: int,
+        facts: Sequence[EngineFacts],
+    ) -> None:
+        self.shape = shape
+        self.id = id
+        self.created = created
+        self.role = role
+        self.num_choices = num_choices
+        self.num_prompt_tokens = num_prompt_tokens
+        self.facts = facts
+        self._head = shape.head(id, created)
 
     @property
     def is_plain(self) -> bool:
@@ -69,7 +94,7 @@ class ChatResponse:
         return b"".join(events)
 
     def frame(self, index: int) -> tuple[bytes, bytes]:
-        head, tail = _frame(self.shape.rules, index)
+        head, tail = self.shape.frame(index)
         return self._head + head, tail
 
     def delta(self, index: int, delta: Delta, num_tokens: int) -> bytes:
@@ -104,14 +129,6 @@ class ChatResponse:
 
     def failure(self, error: APIError) -> bytes:
         return error.event(spaced=self.shape.rules.spaced_stream_errors)
-
-    @property
-    def _head(self) -> bytes:
-        return b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b,"choices":[' % (
-            compact(self.id),
-            self.created,
-            compact(self.shape.model),
-        )
 
     def _event(self, choices: list[dict[str, Any]], rest: dict[str, Any]) -> bytes:
         return self._head + compact(choices)[1:-1] + b"]" + _members(rest) + b"}\n\n"
@@ -202,11 +219,3 @@ def _transfer(rules: WireRules) -> dict[str, Any]:
 def _members(members: dict[str, Any]) -> bytes:
     """The members of an object that goes on."""
     return b"," + compact(members)[1:-1] if members else b""
-
-
-@cache
-def _frame(rules: WireRules, index: int) -> tuple[bytes, bytes]:
-    """What stands around the text of a plain event, from the choice on."""
-    choice = _choice(index, {"content": _TEXT}) | _NO_REASON | {"token_ids": None}
-    head, tail = compact(choice).split(b"\\u001a")
-    return head, tail + b"]" + _members(_transfer(rules)) + b"}\n\n"

@@ -59,7 +59,7 @@ XArg = str | int | float
 
 
 class ChatCompletionRequest(RequestModel):
-    """`request.__dict__` holds the fields that the client sent; the others have the values below."""
+    """Attributes are the fields; those that the client did not send have the values below."""
 
     proofs: ClassVar = {"messages": are_plain}
     before: ClassVar = {"messages": check_tool_calls}
@@ -139,7 +139,3 @@ class ChatCompletionRequest(RequestModel):
     vllm_xargs: dict[str, XArg | list[XArg]] | None = None
     repetition_detection: RepetitionDetectionParams | None = None
     stream_interval: Annotated[int, Field(ge=1)] | None = None
-
-    @property
-    def given(self) -> dict[str, Any]:
-        return self.__dict__

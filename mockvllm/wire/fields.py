@@ -49,7 +49,7 @@ class Field:
 
 
 class RequestModel:
-    """An instance has the defaults of its class, and in its `__dict__` the fields that the client sent.
+    """An instance has the defaults of its class as attributes; `given` holds the fields that the client sent.
 
     `proofs`, `before` and `after` give a field, by its name, what `Field` calls so.
     """
@@ -57,26 +57,31 @@ class RequestModel:
     proofs: ClassVar[Mapping[str, Proof]] = {}
     before: ClassVar[Mapping[str, Hook]] = {}
     after: ClassVar[Mapping[str, Hook]] = {}
-    _fields: ClassVar[Mapping[str, Field]]
-    _required: ClassVar[tuple[str, ...]]
+    _fields: ClassVar[Mapping[str, Field]] = {}
+    _required: ClassVar[frozenset[str]]
+    given: dict[str, Any]
+    __slots__ = ("__dict__", "given")  # outside of `__dict__`, which `given` is
+
+    def __init_subclass__(cls) -> None:
+        cls._fields = {}
 
     @classmethod
     def fields(cls) -> Mapping[str, Field]:
         """The fields in the order of declaration."""
-        if "_fields" not in cls.__dict__:
+        if not cls._fields:
             hints = get_type_hints(cls, include_extras=True)
-            names = [name for name, hint in hints.items() if get_origin(hint) is not ClassVar and hint is not ClassVar]
+            names = [name for name in hints if name not in RequestModel.__annotations__]
             proof, before, after = cls.proofs.get, cls.before.get, cls.after.get
             cls._fields = {name: Field(hints[name], proof(name), before(name), after(name)) for name in names}
-            cls._required = tuple(name for name in names if not hasattr(cls, name))
+            cls._required = frozenset(name for name in names if not hasattr(cls, name))
         return cls._fields
 
     @classmethod
     def parse(cls, body: Mapping[str, Any]) -> Self:
         """The request that `body` holds. Raises APIError naming every failure."""
-        fields = cls.fields()
+        fields = cls._fields or cls.fields()
         request = cls()
-        given = request.__dict__
+        request.given = given = request.__dict__
         try:
             for name, value in body.items():
                 field = fields.get(name)
@@ -84,7 +89,7 @@ class RequestModel:
                     given[name] = value if type(value) in field.exact else field.validate(value)
         except ValidationError:
             raise bad_request(list(cls._failures(body))) from None
-        if not all(name in given for name in cls._required):
+        if not cls._required <= given.keys():
             raise bad_request(list(cls._failures(body)))
         return request
 

@@ -174,13 +174,14 @@ ChatMessage = (
 
 def are_plain(messages: object) -> bool:
     """True: a list of nothing but roles and texts, which the union takes as it stands."""
-    return type(messages) is list and all(
-        type(message) is dict
-        and len(message) == 2
-        and type(message.get("role")) is str
-        and type(message.get("content")) is str
-        for message in messages
-    )
+    if type(messages) is not list:
+        return False
+    for message in messages:
+        if type(message) is not dict or len(message) != 2:
+            return False
+        if type(message.get("role")) is not str or type(message.get("content")) is not str:
+            return False
+    return True
 
 
 def check_tool_calls(messages: object) -> object:
