@@ -66,7 +66,8 @@ class Engine:
     def schedule(self, now: float) -> SchedulerOutput:
         """The next batch, possibly empty."""
         output = self.scheduler.schedule(now)
-        output.step_seconds = self.step_time.seconds(output)
+        if not self.paced:
+            output.step_seconds = self.step_time.seconds(output)
         for tell in self._listeners.batch:
             tell(output, now)
         return output

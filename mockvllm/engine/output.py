@@ -6,31 +6,22 @@ from mockvllm.engine.kv_cache import PrefixCacheStats
 from mockvllm.engine.request import FinishReason, Request
 
 
-class SchedulerOutput:
+class SchedulerOutput(msgspec.Struct):
     """One batch: parallel lists in scheduling order, running requests first, then those admitted.
 
     `num_scheduled_tokens`: tokens of each request that the step computes. `num_new_tokens`: tokens of each that the
     update will deliver (0 while a prompt is not complete). `step_seconds`: how long the step takes (0 under `fixed`).
+    While the batch is being made, `budget` is how many tokens it may still take; `preempted` tells that somebody had to
+    leave for it.
     """
 
-    __slots__ = (
-        "budget",
-        "num_new_tokens",
-        "num_scheduled_tokens",
-        "preempted",
-        "requests",
-        "step_seconds",
-        "total_num_scheduled_tokens",
-    )
-
-    def __init__(self, budget: int) -> None:
-        self.requests: list[Request] = []
-        self.num_scheduled_tokens: list[int] = []
-        self.num_new_tokens: list[int] = []
-        self.total_num_scheduled_tokens = 0
-        self.step_seconds = 0.0
-        self.budget = budget  # tokens left while the batch is being made
-        self.preempted = False  # whether somebody was preempted for it
+    budget: int
+    requests: list[Request] = []
+    num_scheduled_tokens: list[int] = []
+    num_new_tokens: list[int] = []
+    total_num_scheduled_tokens: int = 0
+    step_seconds: float = 0.0
+    preempted: bool = False
 
     def add(self, request: Request, num_scheduled_tokens: int, num_new_tokens: int) -> None:
         self.requests.append(request)

@@ -5,13 +5,14 @@ that are due, taken from a heap; a prompt is computed when it gets its seat and 
 that is due several times over says several tokens at once. Deadlines are absolute, so lateness never adds up.
 """
 
+from heapq import heappop, heapreplace
 from typing import ClassVar
 
 from mockvllm.engine.config import SchedulerConfig
 from mockvllm.engine.deadlines import Deadlines
 from mockvllm.engine.kv_cache import KVCacheManager
 from mockvllm.engine.listener import Listeners
-from mockvllm.engine.output import RequestOutput, SchedulerOutput
+from mockvllm.engine.output import SchedulerOutput
 from mockvllm.engine.request import Pacing, Request, RequestStatus
 from mockvllm.engine.scheduler import RUNNING, PauseState, Scheduler
 from mockvllm.profiles.scheduler import SchedulerRules
@@ -35,6 +36,7 @@ class PacedScheduler(Scheduler):
         self._deadlines = Deadlines()
         self._pacing = pacing
         self._max_tokens_per_result = max_tokens_per_result
+        self._num_added = 0
         self._num_held_back = 0  # requests whose queue time has not passed
         self._admission_pass = 0
         self._admission_is_due = False
@@ -45,8 +47,10 @@ class PacedScheduler(Scheduler):
 
     def _enqueue(self, request: Request, now: float) -> None:
         self._now = now
-        if request.pacing is None:
-            request.pacing = self._pacing
+        self._num_added += 1
+        request.arrival_number = self._num_added
+        request.pacing = request.pacing or self._pacing
+        request.itl = request.pacing.itl
         eligible = request.arrival_time + request.pacing.queue
         if eligible > now:
             self._num_held_back += 1
@@ -56,7 +60,7 @@ class PacedScheduler(Scheduler):
 
     def _let_in(self, request: Request) -> None:
         request.admission_pass = self._admission_pass
-        self.waiting.add(request)
+        self.waiting.add_request(request)
         self._admission_is_due = True
 
     def _leave_queue(self, request: Request) -> None:
@@ -112,56 +116,82 @@ class PacedScheduler(Scheduler):
 
     # --- schedule()
 
-    def schedule(self, now: float) -> SchedulerOutput:
+    def _schedule_running(self, output: SchedulerOutput, now: float) -> None:
+        """The hot loop of `fixed`: everybody who is due, once. Whoever is due again by then has to wait for the next
+        step, which comes at once."""
         self._now = now
         self._admission_is_due = False
-        output = super().schedule(now)
-        if output.budget <= 0 or (output.requests and not self.config.enable_chunked_prefill):
-            self._admission_is_due = True  # somebody may have been refused for want of tokens, of which there are more
-        return output
-
-    def _schedule_running(self, output: SchedulerOutput, now: float) -> None:
-        while output.budget > 0:
-            request = self._deadlines.pop_due(now)
-            if request is None:
+        heap = self._deadlines.heap
+        due_again: list[Request] = []
+        while heap and heap[0][0] <= now and output.budget > 0:
+            deadline = heap[0]
+            request = deadline[2]
+            if request.next_deadline is not deadline:
+                heappop(heap)
+            elif request.status is not RUNNING:
+                heappop(heap)
+                self._queue_time_has_passed(request)
+            elif (when := self._schedule_due(request, output, now)) > now:
+                request.next_deadline = deadline = (when, deadline[1], request)
+                heapreplace(heap, deadline)
+            elif request.status is RUNNING:
+                heappop(heap)
+                due_again.append(request)
+            elif self._self_preemption_ends_pass():
                 break
-            if request.status is not RUNNING:
-                self._num_held_back -= 1
-                self._let_in(request)
-            elif request.is_prefill_chunk:
-                if not self._schedule_chunk(request, output, now):
-                    break
-            elif not self._schedule_tokens(request, output, now):
-                break
+        for request in due_again:
+            self._deadlines.set(request, now)
 
-    def _schedule_chunk(self, request: Request, output: SchedulerOutput, now: float) -> bool:
+    def _queue_time_has_passed(self, request: Request) -> None:
+        request.next_deadline = None
+        self._num_held_back -= 1
+        self._let_in(request)
+
+    def _schedule_due(self, request: Request, output: SchedulerOutput, now: float) -> float:
+        """All tokens that are due, or the next piece of the prompt. Returns when the request is due next; it may have
+        been preempted for want of blocks.
+
+        The first token was computed with the prompt and is only said; to say any other the one before is computed.
+        """
+        if request.is_prefill_chunk:
+            return self._schedule_chunk(request, output, now)
+        num_tokens, computed = request.num_tokens, request.num_computed_tokens
+        num_new = 1
+        next_due = request.pace_origin + (num_tokens - request.num_prompt_tokens + 1) * request.itl
+        if next_due <= now:
+            num_new = self._num_due(request, now)
+        to_compute = num_tokens + num_new - 1 - computed
+        end = computed + to_compute
+        if to_compute > output.budget or (end >= request.num_slots and to_compute):
+            to_compute = self._allocate_as_one_by_one(request, min(to_compute, output.budget), output, now)
+            if not to_compute:
+                return now
+            end = computed + to_compute
+        request.num_computed_tokens = end
+        request.num_in_flight_tokens += to_compute
+        output.requests.append(request)
+        output.num_scheduled_tokens.append(to_compute)
+        output.num_new_tokens.append(end + 1 - num_tokens)
+        output.budget -= to_compute
+        return next_due if num_new == 1 else request.due_at(end + 1)
+
+    def _num_due(self, request: Request, now: float) -> int:
+        """How many tokens of a request that is due more than once one result carries."""
+        most = min(self._max_tokens_per_result, request.check_at - request.num_tokens)
+        if request.itl <= 0.0:
+            return most
+        late = int((now - request.due_at(request.num_tokens)) / request.itl)
+        return max(1, min(most, late + 1))
+
+    def _schedule_chunk(self, request: Request, output: SchedulerOutput, now: float) -> float:
         lacking = request.num_tokens - request.num_computed_tokens
         num_tokens = min(lacking, self._threshold or lacking, output.budget)
         if not self._allocate_or_preempt(request, num_tokens, output, now):
-            return not self._self_preemption_ends_pass()
+            return now
         self._compute(request, num_tokens, output)
-        return True
-
-    def _schedule_tokens(self, request: Request, output: SchedulerOutput, now: float) -> bool:
-        """All tokens that are due. Its first token has been computed with the prompt and is only said; to say any other
-        the one before has to be computed."""
-        pacing = request.pacing
-        assert pacing is not None
-        num_tokens = request.num_tokens
-        computed = request.num_computed_tokens
-        num_due = min(self._max_tokens_per_result, request.check_at - num_tokens)
-        if pacing.itl > 0.0 and num_due > 1:
-            said = num_tokens - request.num_prompt_tokens
-            num_due = max(1, min(num_due, int((now - request.pace_origin) / pacing.itl) - said + 1))
-        to_compute = min(num_tokens + num_due - 1 - computed, output.budget)
-        if computed + to_compute >= request.num_slots and to_compute:
-            to_compute = self._allocate_as_one_by_one(request, to_compute, output, now)
-            if not to_compute:
-                return not self._self_preemption_ends_pass()
-        request.num_computed_tokens = computed = computed + to_compute
-        request.num_in_flight_tokens += to_compute
-        output.add(request, to_compute, computed + 1 - num_tokens)
-        return True
+        if request.is_prefill_chunk:
+            return now
+        return request.due_at(request.num_tokens)
 
     def _allocate_as_one_by_one(self, request: Request, num_tokens: int, output: SchedulerOutput, now: float) -> int:
         """Blocks for at most `num_tokens`; where they are scarce only up to the next block edge, so that nobody is
@@ -175,30 +205,15 @@ class PacedScheduler(Scheduler):
     def _schedule_waiting(self, output: SchedulerOutput, now: float) -> None:
         super()._schedule_waiting(output, now)
         self._admission_pass += 1
+        if output.budget <= 0 or (output.requests and not self.config.enable_chunked_prefill):
+            self._admission_is_due = True  # the head may have been refused for want of tokens, of which there are more
 
-    def _take_seat(self, request: Request, num_hit_tokens: int, now: float) -> None:
+    def _take_seat(self, request: Request, num_hit_tokens: int, num_tokens: int, now: float) -> None:
         """A request admitted by the first pass that saw it is on time, however late the driver woke; any other says its
-        next token (`ttft` - `queue`) after it got its seat."""
-        super()._take_seat(request, num_hit_tokens, now)
-        pacing = request.pacing
-        assert pacing is not None
-        if request.admission_pass == self._admission_pass:
-            due = request.arrival_time + pacing.ttft
-        else:
-            due = now + pacing.ttft - pacing.queue
-        request.pace_origin = due - request.num_output_tokens * pacing.itl
-
-    # --- update()
-
-    def update(self, output: SchedulerOutput, now: float) -> list[RequestOutput]:
-        results = super().update(output, now)
-        for request in output.requests:
-            if request.status is not RUNNING:
-                continue
-            if request.is_prefill_chunk:
-                self._deadlines.set(request, now)
-            else:
-                assert request.pacing is not None
-                said = request.num_tokens - request.num_prompt_tokens
-                self._deadlines.set(request, request.pace_origin + said * request.pacing.itl)
-        return results
+        next token (`ttft` - `queue`) after it got its seat. The rest of a prompt that was split is due at once."""
+        super()._take_seat(request, num_hit_tokens, num_tokens, now)
+        pacing = request.pacing or self._pacing
+        on_time = request.admission_pass == self._admission_pass
+        due = request.arrival_time + pacing.ttft if on_time else now + pacing.ttft - pacing.queue
+        request.pace_origin = due - request.num_output_tokens * request.itl
+        self._deadlines.set(request, now if num_tokens < request.num_tokens - num_hit_tokens else due)

@@ -20,8 +20,6 @@ class PrefillInterval:
 
     def begin(self, running: Iterable[Request]) -> None:
         """Decides whether prefill is held in the schedule() call that begins."""
-        if self._interval == 1:
-            return
         running = list(running)
         self._prefilling = [request for request in running if request.is_prefill_chunk]
         self._admitted_prefill = False
@@ -30,15 +28,14 @@ class PrefillInterval:
         self.held = too_soon and not self._left_waiting and len(self._prefilling) < len(running)
 
     def admitted(self, num_tokens_to_compute: int) -> None:
+        """A request got its seat."""
         self._admitted_prefill |= num_tokens_to_compute > 1
 
-    def end_of_waiting_pass(self, num_waiting: int) -> None:
-        if not self.held:
-            self._left_waiting = num_waiting > 0
-
-    def end(self, output: SchedulerOutput) -> None:
-        """Counts the step that was just scheduled."""
-        if self._interval == 1 or not output.requests:
+    def end(self, output: SchedulerOutput, num_left_waiting: int | None) -> None:
+        """Counts the step that was just scheduled, unless it is empty. None: nobody could be admitted in it."""
+        if num_left_waiting is not None and not self.held:
+            self._left_waiting = num_left_waiting > 0
+        if not output.requests:
             return
         if self._admitted_prefill or any(request in output.requests for request in self._prefilling):
             self._steps_since_prefill = 0

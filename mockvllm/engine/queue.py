@@ -1,4 +1,4 @@
-"""The waiting requests, in the order in which they are to be admitted."""
+"""The waiting requests, in the order in which they are to be admitted. Method names are vLLM's."""
 
 from bisect import insort
 from collections import deque
@@ -9,77 +9,60 @@ from mockvllm.engine.request import Request
 
 
 class RequestQueue(Protocol):
-    """`prepend` puts a preempted request back: to the head, if the policy knows no better."""
+    """`prepend_request` puts a preempted request back: to the head, if the policy knows no better."""
 
-    def add(self, request: Request) -> None: ...
+    def add_request(self, request: Request) -> None: ...
 
-    def prepend(self, request: Request) -> None: ...
+    def prepend_request(self, request: Request) -> None: ...
 
-    def peek(self) -> Request: ...
+    def peek_request(self) -> Request: ...
 
-    def pop(self) -> Request: ...
+    def pop_request(self) -> Request: ...
 
-    def remove(self, request: Request) -> None: ...
+    def remove_request(self, request: Request) -> None: ...
 
     def __iter__(self) -> Iterator[Request]: ...
 
     def __len__(self) -> int: ...
 
 
-class FCFSRequestQueue:
+class FCFSRequestQueue(deque[Request]):
     """First come, first served."""
 
-    def __init__(self) -> None:
-        self._queue: deque[Request] = deque()
+    def add_request(self, request: Request) -> None:
+        self.append(request)
 
-    def add(self, request: Request) -> None:
-        self._queue.append(request)
+    def prepend_request(self, request: Request) -> None:
+        self.appendleft(request)
 
-    def prepend(self, request: Request) -> None:
-        self._queue.appendleft(request)
+    def peek_request(self) -> Request:
+        return self[0]
 
-    def peek(self) -> Request:
-        return self._queue[0]
+    def pop_request(self) -> Request:
+        return self.popleft()
 
-    def pop(self) -> Request:
-        return self._queue.popleft()
+    def remove_request(self, request: Request) -> None:
+        self.remove(request)
 
-    def remove(self, request: Request) -> None:
-        self._queue.remove(request)
 
-    def __iter__(self) -> Iterator[Request]:
-        return iter(self._queue)
+class PriorityRequestQueue(list[Request]):
+    """Smallest priority value first, then earliest arrival, then request id, whether preempted or not."""
 
-    def __len__(self) -> int:
-        return len(self._queue)
+    def add_request(self, request: Request) -> None:
+        insort(self, request, key=_rank)
+
+    def prepend_request(self, request: Request) -> None:
+        self.add_request(request)
+
+    def peek_request(self) -> Request:
+        return self[0]
+
+    def pop_request(self) -> Request:
+        return self.pop(0)
+
+    def remove_request(self, request: Request) -> None:
+        self.remove(request)
 
 
 def _rank(request: Request) -> tuple[int, float, str]:
     return request.priority, request.arrival_time, request.request_id
-
-
-class PriorityRequestQueue:
-    """Smallest priority value first, then earliest arrival, then request id, whether preempted or not."""
-
-    def __init__(self) -> None:
-        self._queue: list[Request] = []
-
-    def add(self, request: Request) -> None:
-        insort(self._queue, request, key=_rank)
-
-    prepend = add
-
-    def peek(self) -> Request:
-        return self._queue[0]
-
-    def pop(self) -> Request:
-        return self._queue.pop(0)
-
-    def remove(self, request: Request) -> None:
-        self._queue.remove(request)
-
-    def __iter__(self) -> Iterator[Request]:
-        return iter(self._queue)
-
-    def __len__(self) -> int:
-        return len(self._queue)

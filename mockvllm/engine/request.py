@@ -101,9 +101,12 @@ class Request:
     hash_at: int = field(default=NEVER, init=False)  # computed tokens at which the next block is full
 
     check_at: int = field(default=0, init=False)  # num_tokens up to which no stop condition can hold
-    next_deadline: tuple[float, int, "Request"] | None = field(default=None, init=False)  # `fixed` only
-    admission_pass: int = field(default=-1, init=False)  # `fixed` only: the first admission pass that can seat it
-    pace_origin: float = field(default=0.0, init=False)  # `fixed`: output token k is due at this + k * itl
+    # only under `fixed`
+    arrival_number: int = field(default=0, init=False)
+    admission_pass: int = field(default=-1, init=False)  # the first admission pass that can seat it
+    itl: float = field(default=0.0, init=False)
+    pace_origin: float = field(default=0.0, init=False)  # when the first token was due, had all been paced alike
+    next_deadline: "Deadline | None" = field(default=None, init=False)
 
     queued_at: float | None = field(default=None, init=False)
     scheduled_at: float | None = field(default=None, init=False)
@@ -120,6 +123,10 @@ class Request:
         """Output tokens delivered so far."""
         return self.num_tokens - self.num_prompt_tokens
 
+    def due_at(self, num_tokens: int) -> float:
+        """`fixed`: when the token behind the first `num_tokens` of prompt and output is due."""
+        return self.pace_origin + (num_tokens - self.num_prompt_tokens) * self.itl
+
     def token_ids(self, start: int, stop: int) -> tuple[int, ...]:
         """Tokens `start` to `stop` of prompt and output together."""
         prompt = self.num_prompt_tokens
@@ -131,3 +138,7 @@ class Request:
 
     def __repr__(self) -> str:
         return f"Request({self.request_id!r}, {self.status.value}, {self.num_tokens} tokens)"
+
+
+Deadline = tuple[float, int, Request]
+"""(when it is due, `arrival_number`, the request)."""

@@ -54,8 +54,9 @@ class Scheduler:
         self._max_running = config.max_num_active_seqs or config.max_num_seqs
         self._token_budget = config.max_num_scheduled_tokens or config.max_num_batched_tokens
         self._threshold = 0
-        interval = config.prefill_schedule_interval if rules.prefill_schedule_interval_without_dp else 1
-        self._interval = PrefillInterval(interval)
+        self._interval: PrefillInterval | None = None
+        if config.prefill_schedule_interval > 1 and rules.prefill_schedule_interval_without_dp:
+            self._interval = PrefillInterval(config.prefill_schedule_interval)
 
     # --- requests come and go
 
@@ -68,7 +69,7 @@ class Scheduler:
             tell(request, now)
 
     def _enqueue(self, request: Request, now: float) -> None:
-        self.waiting.add(request)
+        self.waiting.add_request(request)
 
     def abort(self, request: Request, now: float, reason: FinishReason = "abort") -> None:
         """Frees seat and blocks at once; what is in flight for it will be ignored."""
@@ -80,7 +81,7 @@ class Scheduler:
         if request.status is RUNNING:
             del self.running[request]
         else:
-            self.waiting.remove(request)
+            self.waiting.remove_request(request)
 
     def _release(self, request: Request, now: float) -> None:
         num_blocks = self.kv_cache.free(request)
@@ -117,20 +118,22 @@ class Scheduler:
         self.finished_since_schedule = False
         budget = 0 if self.pause_state is PauseState.PAUSED_ALL else self._token_budget
         output = SchedulerOutput(budget)
-        self._threshold = self._prefill_threshold()
-        self._interval.begin(self.running)
+        if self.config.long_prefill_token_threshold:
+            self._threshold = self._prefill_threshold()
+        if self._interval:
+            self._interval.begin(self.running)
         self._schedule_running(output, now)
-        if not output.preempted and self.pause_state is PauseState.UNPAUSED:
+        admits = not output.preempted and self.pause_state is PauseState.UNPAUSED
+        if admits and self.waiting:
             self._schedule_waiting(output, now)
-        self._interval.end(output)
+        if self._interval:
+            self._interval.end(output, len(self.waiting) if admits else None)
         output.total_num_scheduled_tokens = budget - output.budget
         return output
 
     def _prefill_threshold(self) -> int:
         """The most tokens of one prompt in one step; 0: no limit."""
         threshold = self.config.long_prefill_token_threshold
-        if not threshold:
-            return 0
         eligible = len(self.running) + len(self.waiting)
         if eligible <= 1 and not self.rules.threshold_applies_to_lone_request:
             return 0
@@ -142,7 +145,7 @@ class Scheduler:
         """The hot loop of step-wise scheduling: most requests decode and stay within the blocks they hold."""
         requests, scheduled, new = output.requests, output.num_scheduled_tokens, output.num_new_tokens
         last_position = self.config.max_model_len - 1
-        held = self._interval.held
+        held = self._interval is not None and self._interval.held
         placeholder = self._placeholder
         budget = output.budget
         for request in list(self.running):
@@ -188,15 +191,14 @@ class Scheduler:
     def _schedule_waiting(self, output: SchedulerOutput, now: float) -> None:
         """Admission in queue order; whoever does not fit stops it for all behind."""
         while output.budget > 0 and self.waiting and len(self.running) < self._max_running:
-            if not self._admit(self.waiting.peek(), output, now):
+            if not self._admit(self.waiting.peek_request(), output, now):
                 break
-        self._interval.end_of_waiting_pass(len(self.waiting))
 
     def _admit(self, request: Request, output: SchedulerOutput, now: float) -> bool:
         hits = self.kv_cache.get_computed_blocks(request)
         num_hit_tokens = len(hits) * self.config.block_size
         lacking = request.num_tokens - num_hit_tokens
-        if self._interval.held and lacking > 1:
+        if self._interval and self._interval.held and lacking > 1:
             return False
         num_tokens = min(lacking, self._threshold or lacking)
         if num_tokens > output.budget and not self.config.enable_chunked_prefill:
@@ -204,13 +206,14 @@ class Scheduler:
         num_tokens = min(num_tokens, output.budget)
         if not self.kv_cache.admit(request, hits, num_tokens, others_run=bool(self.running)):
             return False
-        self._interval.admitted(lacking)
-        self._take_seat(request, num_hit_tokens, now)
+        if self._interval:
+            self._interval.admitted(lacking)
+        self._take_seat(request, num_hit_tokens, num_tokens, now)
         self._compute(request, num_tokens, output)
         return True
 
-    def _take_seat(self, request: Request, num_hit_tokens: int, now: float) -> None:
-        self.waiting.pop()
+    def _take_seat(self, request: Request, num_hit_tokens: int, num_tokens: int, now: float) -> None:
+        self.waiting.pop_request()
         self.running[request] = None
         request.status = RUNNING
         request.num_computed_tokens = num_hit_tokens
@@ -264,7 +267,7 @@ class Scheduler:
         request.drop_stale = drop_in_flight
         request.is_prefill_chunk = False
         request.num_preemptions += 1
-        self.waiting.prepend(request)
+        self.waiting.prepend_request(request)
         for tell in self._listeners.preempted:
             tell(request, num_computed_tokens, num_blocks, now)
 
