@@ -9,6 +9,7 @@ from mockvllm.answers.tokenizer import Detokenize
 
 SPECIAL_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _FIRST_FILLER = 300
+_ENOUGH_CHARS = 8  # a token: so much of a text usually has the tokens that are wanted, and the rest need not be read
 _INCOMPLETE = "\ufffd"
 
 
@@ -37,11 +38,15 @@ class HFTokenizer:
         self.eos_token_id: int = vocabulary.get(self.special_tokens.get("eos_token", ""), end_ids[0] if end_ids else -1)
         self.extra_end_ids: Sequence[int] = [token_id for token_id in end_ids if token_id != self.eos_token_id]
 
-    def encode(self, text: str, *, add_special_tokens: bool = False, limit: int | None = None) -> list[int]:
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=add_special_tokens).ids
+    def encode(self, text: str, *, add_special_tokens: bool = False, limit: int | None = None) -> Sequence[int]:
+        if limit is not None and len(text) > limit * _ENOUGH_CHARS:
+            ids = self.encode(text[: limit * _ENOUGH_CHARS], add_special_tokens=add_special_tokens)
+            if len(ids) >= limit:
+                return ids[:limit]
+        ids = self._tokenizer.encode(text, add_special_tokens=add_special_tokens).ids
         return ids if limit is None else ids[:limit]
 
-    def decode(self, ids: list[int], *, skip_special_tokens: bool = False) -> str:
+    def decode(self, ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:
         text: str = self._tokenizer.decode(ids, skip_special_tokens=skip_special_tokens)
         return text
 

@@ -67,9 +67,9 @@ def split_logit_bias(logit_bias: Mapping[str, float]) -> tuple[int | None, froze
     return min(forcing)[1] if forcing else None, forbidden
 
 
-def bad_word_tokens(words: Iterable[str], tokenizer: Tokenizer) -> list[list[int]]:
+def bad_word_tokens(words: Iterable[str], tokenizer: Tokenizer) -> list[Sequence[int]]:
     """The token sequences of `bad_words`: each word as it is, and after a space if that gives other tokens, as many."""
-    sequences: list[list[int]] = []
+    sequences: list[Sequence[int]] = []
     for word in words:
         plain = tokenizer.encode(word.lstrip())
         spaced = tokenizer.encode(" " + word.lstrip())

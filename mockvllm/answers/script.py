@@ -3,10 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from mockvllm.answers.tokenizer import Detokenize
+Said = tuple[int, str]
+"""A token, and the text it adds."""
 
 Escape = Callable[[str], bytes]
 """A text as the inside of a JSON string."""
+
+Origin = Mapping[str, str]
+"""Who decided what is said: `source` (`default`, `say`, `eos`, `mock`, `header`, `body`); what it is: `answer`."""
 
 _GROWTH = 64
 
@@ -18,31 +22,25 @@ class Speech:
     and that text escaped for JSON.
     """
 
-    __slots__ = ("_detokenize", "_escape", "_known", "_source", "ids", "pieces", "texts")
+    __slots__ = ("_escape", "_known", "_source", "ids", "pieces", "texts")
 
-    def __init__(self, source: Iterable[int], detokenize: Detokenize, escape: Escape) -> None:
+    def __init__(self, source: Iterable[Said], escape: Escape) -> None:
         self.ids: list[int] = []
         self.texts: list[str] = []
         self.pieces: list[bytes] = []
-        self._source: Iterator[int] = iter(source)
-        self._detokenize = detokenize
+        self._source: Iterator[Said] = iter(source)
         self._escape = escape
-        self._known: dict[str, tuple[str, bytes]] = {}  # one object for each different text, however long the speech
+        self._known: dict[str, bytes] = {}  # one object for each different text, however long the speech
 
     def grow(self, stop: int) -> None:
         """Make tokens up to `stop` (exclusive) available, as far as the source goes."""
-        for token_id in islice(self._source, max(stop - len(self.ids), _GROWTH, len(self.ids))):
-            text = self._detokenize(token_id)
-            known = self._known.get(text)
-            if known is None:
-                known = self._known[text] = (text, self._escape(text))
+        for token_id, text in islice(self._source, max(stop - len(self.ids), _GROWTH, len(self.ids))):
+            piece = self._known.get(text)
+            if piece is None:
+                piece = self._known[text] = self._escape(text)
             self.ids.append(token_id)
-            self.texts.append(known[0])
-            self.pieces.append(known[1])
-
-
-Origin = Mapping[str, str]
-"""Who decided what is said: `source` (`default`, `say`, `eos`, `mock`, `header`, `body`); what it is: `answer`."""
+            self.texts.append(text)
+            self.pieces.append(piece)
 
 
 class Script:

@@ -1,14 +1,14 @@
 """Who decides what is said: a directive, else the answer the server was started with."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, cycle
 from typing import NamedTuple
 
 from mockvllm.answers.directives import Directive
 from mockvllm.answers.masks import TokenMask
-from mockvllm.answers.script import Escape, Script, Speech
+from mockvllm.answers.script import Escape, Said, Script, Speech
 from mockvllm.answers.tokenizer import LOREM, Tokenizer
 
 SENTENCE = "Tu pedido sale mañana y llega en dos o tres días hábiles ."
@@ -110,11 +110,16 @@ class Speaker:
 
     def _make(self, plan: Plan, turn: Turn, source: str) -> Script:
         opening = [*plan.first, self._tokenizer.eos_token_id] if plan.end_token else plan.first
-        again: Iterator[int] = cycle(plan.again)
-        if turn.mask is not None:
-            said: list[int] = []
-            opening = list(turn.mask.apply(opening, said))
-            again = turn.mask.apply(again, said)
+        said: Iterable[Said]
+        if turn.mask is None:
+            said = chain(self._texts(opening, turn), cycle(list(self._texts(plan.again, turn))))
+        else:
+            before: list[int] = []
+            opening = list(turn.mask.apply(opening, before))
+            said = self._texts(chain(opening, turn.mask.apply(cycle(plan.again), before)), turn)
+        origin = {"source": source, "answer": plan.name or "text"}
+        return Script(Speech(said, self._escape), plan.end(len(opening), turn), origin)
+
+    def _texts(self, token_ids: Iterable[int], turn: Turn) -> Iterator[Said]:
         detokenize = self._tokenizer.detokenizer(skip_special_tokens=turn.skip_special_tokens)
-        speech = Speech(chain(opening, again), detokenize, self._escape)
-        return Script(speech, plan.end(len(opening), turn), {"source": source, "answer": plan.name or "text"})
+        return ((token_id, detokenize(token_id)) for token_id in token_ids)

@@ -29,11 +29,11 @@ class Tokenizer(Protocol):
     max_chars_per_token: int | None
     """Characters of the longest vocabulary entry; None: a token may be of any length."""
 
-    def encode(self, text: str, *, add_special_tokens: bool = False, limit: int | None = None) -> list[int]:
-        """The ids of `text`, at most `limit` of them (the first ones)."""
+    def encode(self, text: str, *, add_special_tokens: bool = False, limit: int | None = None) -> Sequence[int]:
+        """The ids of `text`, at most `limit` of them (the first ones). Not to be changed: they may be shared."""
         ...
 
-    def decode(self, ids: list[int], *, skip_special_tokens: bool = False) -> str:
+    def decode(self, ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:
         """The text of `ids`; unknown ids have none."""
         ...
 
@@ -53,24 +53,33 @@ class Tokenizer(Protocol):
 _WORD = re.compile(r"\s*\S+(?:\s+\Z)?|\s+")
 _SPECIAL_IDS = 16  # ids below are kept for special tokens: no word ever gets one
 _REMEMBERED_WORDS = 500_000
+_REMEMBERED_CHARS = 16_000_000
+_CACHED_TEXTS = 64
+_CACHED_CHARS = 32_768
 
 
 class _Ids(dict[str, int]):
-    """Word -> id: its CRC, so that it is the same in every run, or the next free id when two words share one."""
+    """Word -> id: its CRC, so that it is the same in every run, or the next free id when two words share one.
+
+    When there are too many it starts anew: ids stay, texts of ids nobody has met since are forgotten.
+    """
 
     def __init__(self, vocab_size: int) -> None:
         self._span = vocab_size - _SPECIAL_IDS
+        self._num_chars = 0
         self.words: dict[int, str] = {}
 
     def __missing__(self, word: str) -> int:
-        if len(self) >= _REMEMBERED_WORDS:
+        if len(self) >= _REMEMBERED_WORDS or self._num_chars >= _REMEMBERED_CHARS:
             self.clear()
             self.words.clear()
-        token_id = _SPECIAL_IDS + crc32(word.encode("utf-8", "surrogatepass")) % self._span
-        while self.words.get(token_id, word) != word:
-            token_id = _SPECIAL_IDS + (token_id + 1 - _SPECIAL_IDS) % self._span
+            self._num_chars = 0
+        place = crc32(word.encode("utf-8", "surrogatepass")) % self._span
+        while self.words.get(_SPECIAL_IDS + place, word) != word:
+            place = (place + 1) % self._span
+        token_id = self[word] = _SPECIAL_IDS + place
         self.words[token_id] = word
-        self[word] = token_id
+        self._num_chars += len(word)
         return token_id
 
 
@@ -88,17 +97,20 @@ class WordTokenizer:
     def __init__(self) -> None:
         self._special = {self.eos_token_id: "<|eot_id|>"}
         self._ids = _Ids(self.vocab_size)
-        self._encode = lru_cache(maxsize=256)(self._encode_all)
+        self._encode_cached = lru_cache(maxsize=_CACHED_TEXTS)(self._encode)
 
-    def _encode_all(self, text: str) -> list[int]:
+    def encode(self, text: str, *, add_special_tokens: bool = False, limit: int | None = None) -> Sequence[int]:
+        if len(text) <= _CACHED_CHARS:
+            ids = self._encode_cached(text)
+            return ids if limit is None else ids[:limit]
+        if limit is None:
+            return self._encode(text)
+        return [self._ids[match[0]] for match in islice(_WORD.finditer(text), limit)]
+
+    def _encode(self, text: str) -> Sequence[int]:
         return list(map(self._ids.__getitem__, _WORD.findall(text)))
 
-    def encode(self, text: str, *, add_special_tokens: bool = False, limit: int | None = None) -> list[int]:
-        if limit is not None and len(text) > 2 * limit:  # a token and its space: the text may hold more than is wanted
-            return [self._ids[match[0]] for match in islice(_WORD.finditer(text), limit)]
-        return self._encode(text).copy()
-
-    def decode(self, ids: list[int], *, skip_special_tokens: bool = False) -> str:
+    def decode(self, ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:
         return "".join(map(self.detokenizer(skip_special_tokens=skip_special_tokens), ids))
 
     def token_text(self, token_id: int) -> str:
@@ -111,4 +123,4 @@ class WordTokenizer:
         return self.token_text
 
     def fillers(self) -> Iterable[int]:
-        return dict.fromkeys(self.encode(" " + LOREM))
+        return self.encode(" " + LOREM)

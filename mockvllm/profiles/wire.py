@@ -16,3 +16,4 @@ class WireRules:
     generation_config_penalties: bool
     distrusts_mm_kwargs: bool
     null_top_logprobs_counts: bool
+    generation_config_skip_special_tokens: bool

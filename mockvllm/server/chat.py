@@ -27,6 +27,12 @@ _RENDERING_FIELDS = frozenset(
         "tools",
     )
 )  # fmt: skip
+_RESPONSE_FIELDS = frozenset(
+    (
+        "echo", "logprobs", "prompt_logprobs", "return_prompt_text", "return_token_ids", "return_weight_versions",
+        "top_logprobs",
+    )
+)  # fmt: skip
 _AS_USUAL = Rendering()
 
 
@@ -52,7 +58,7 @@ class ChatServing(Serving):
         conversation = parse_chat_messages(request.messages, self._model_basename, takes_parts=takes_parts)
         prompt = self._render(request, renderer, conversation)
         draft = self._draft(request, ask, prompt, lookup, now)
-        failure = self.admission_failure(draft)
+        failure = self.admission_failure(draft, lookup)
         if failure is not None:
             return self._refused(draft, conversation, failure)
         user_text = last_user_text(conversation)
@@ -143,7 +149,7 @@ class ChatServing(Serving):
             choices,
         )
         self._add_usage(response, request)
-        if not _EXTRAS.isdisjoint(request.given):
+        if not _RESPONSE_FIELDS.isdisjoint(request.given):
             self._add_extras(response, draft, conversation)
         return response
 
@@ -160,6 +166,7 @@ class ChatServing(Serving):
         if request.return_token_ids:
             response.return_token_ids = True
             response.prompt_token_ids = draft.prompt_token_ids
+        response.return_weight_versions = request.return_weight_versions
         if request.return_prompt_text:
             response.prompt_text = draft.prompt
         if request.echo and conversation[-1]["role"] == response.role:
@@ -187,6 +194,3 @@ class ChatServing(Serving):
             return WholeAnswer(response, outputs, num_prompt_tokens, can_stop=can_stop)
         interval = max(self.config.stream_interval, request.stream_interval or 1)
         return StreamAnswer(response, outputs, num_prompt_tokens, can_stop=can_stop, interval=interval)
-
-
-_EXTRAS = frozenset(("echo", "logprobs", "prompt_logprobs", "return_prompt_text", "return_token_ids", "top_logprobs"))

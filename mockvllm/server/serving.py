@@ -14,13 +14,15 @@ from mockvllm.answers.tokenizer import Tokenizer
 from mockvllm.engine import RepetitionDetection, Request
 from mockvllm.profiles.wire import WireRules
 from mockvllm.server.scripting import Scripting
-from mockvllm.wire.admission import Limits, check_admission
+from mockvllm.wire.admission import Limits, check_admission, check_rank
 from mockvllm.wire.chat_request import ChatCompletionRequest
 from mockvllm.wire.context import Asked, Window
-from mockvllm.wire.errors import APIError, unknown_model
+from mockvllm.wire.errors import APIError, invalid, unknown_model
 from mockvllm.wire.sampling import DEFAULTS, SAMPLING_FIELDS, check_sampling
 from mockvllm.wire.usage import UsageRules
 
+PRIORITY = b"x-vllm-priority"
+RANK = b"x-data-parallel-rank"
 Headers = Iterable[tuple[bytes, bytes]]
 NO_USAGE_DETAILS = UsageRules()
 PLAIN = PlainRenderer()
@@ -72,7 +74,7 @@ class Draft:
     arrival_time: float
     priority: int
     prompt: str
-    prompt_token_ids: list[int]
+    prompt_token_ids: Sequence[int]
     values: dict[str, Any]
 
 
@@ -100,7 +102,7 @@ class Serving:
             names = list(self.config.model_names)
             raise unknown_model(model, names, list_aliases=self.config.wire.valid_aliases_in_404)
 
-    def tokenize(self, request: ChatCompletionRequest, ask: Asked, prompt: str) -> list[int]:
+    def tokenize(self, request: ChatCompletionRequest, ask: Asked, prompt: str) -> Sequence[int]:
         """The prompt's tokens, if they fit the window, cut as the request says."""
         window = self.window
         window.check_text(ask, prompt)
@@ -121,10 +123,12 @@ class Serving:
             check_sampling(values)
         return values
 
-    def admission_failure(self, draft: Draft) -> APIError | None:
+    def admission_failure(self, draft: Draft, headers: Mapping[bytes, bytes]) -> APIError | None:
         """What the engine will say against the request, if anything."""
         try:
             check_admission(draft.values, self._limits, len(draft.prompt_token_ids))
+            if RANK in headers:
+                check_rank(_integer(headers, RANK), self.config.data_parallel_size)
         except APIError as error:
             return error
         return None
@@ -136,8 +140,7 @@ class Serving:
 
     def priority(self, request: ChatCompletionRequest, headers: Mapping[bytes, bytes]) -> int:
         """Lower is earlier; the header goes before the field."""
-        given = headers.get(b"x-vllm-priority")
-        return request.priority if given is None else int(given)
+        return request.priority if PRIORITY not in headers else _integer(headers, PRIORITY)
 
     def engine_requests(self, draft: Draft, scripts: Sequence[Script]) -> list[Request]:
         """One for each script, that is for each of the `n` choices."""
@@ -181,6 +184,13 @@ class Serving:
     def _stop_token_ids(self, request: ChatCompletionRequest) -> Sequence[int]:
         own = () if request.ignore_eos else self.config.tokenizer.extra_end_ids
         return (*(request.stop_token_ids or ()), *own)
+
+
+def _integer(headers: Mapping[bytes, bytes], name: bytes) -> int:
+    try:
+        return int(headers[name].decode("latin-1"))
+    except ValueError as error:
+        raise invalid(str(error)) from None
 
 
 def _stop_rules(request: ChatCompletionRequest) -> StopRules:

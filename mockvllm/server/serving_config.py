@@ -27,7 +27,6 @@ _SAMPLING_KEYS = {
     "skip_special_tokens": "skip_special_tokens",
 }
 """Keys of a generation_config.json, and the sampling parameters they are defaults of."""
-_ADDED_IN_0_32 = ("presence_penalty", "frequency_penalty", "skip_special_tokens")
 
 
 def serving_config(settings: Settings, derived: Derived, profile: Profile) -> ServingConfig:
@@ -121,7 +120,11 @@ def _template_maker(special_tokens: Mapping[str, str]) -> Callable[[str], Render
 def _default_sampling(settings: Settings, profile: Profile) -> dict[str, Any]:
     """The generation config's values, over them those of --override-generation-config."""
     found = {**_generation_config(settings), **settings.override_generation_config}
-    ignored = () if profile.wire.generation_config_penalties else _ADDED_IN_0_32
+    ignored: tuple[str, ...] = ()
+    if not profile.wire.generation_config_penalties:
+        ignored += ("presence_penalty", "frequency_penalty")
+    if not profile.wire.generation_config_skip_special_tokens:
+        ignored += ("skip_special_tokens",)
     return {
         name: found[key] for key, name in _SAMPLING_KEYS.items() if found.get(key) is not None and key not in ignored
     }

@@ -32,6 +32,12 @@ def check_admission(values: Mapping[str, Any], limits: Limits, num_prompt_tokens
         raise invalid("The decoder prompt cannot be empty")
 
 
+def check_rank(rank: int, data_parallel_size: int) -> None:
+    """`rank`: the engine that the request names. Raises APIError if there is none such."""
+    if not 0 <= rank < data_parallel_size:
+        raise invalid(f"data_parallel_rank {rank} is out of range [0, {data_parallel_size}).")
+
+
 def _check_values(values: Mapping[str, Any], limits: Limits) -> None:
     vocab_size = limits.vocab_size
     _check_logprobs("sample logprobs", "logprobs", values.get("num_logprobs"), limits)

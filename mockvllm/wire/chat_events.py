@@ -52,6 +52,7 @@ class ChatResponse:
     prompt_token_ids: Sequence[int] | None = None
     prompt_text: str | None = None
     prompt_logprobs: list[Any] | None = None
+    return_weight_versions = False
     echo = ""
     logprobs: Logprobs | None = None
 
@@ -109,8 +110,7 @@ class ChatResponse:
             "stop_reason": end.stop_reason,
             "token_ids": self._token_ids(delta),
         }
-        if self.shape.rules.weight_versions:
-            choice["weight_versions"] = None
+        choice |= self._weight_versions(num_tokens)
         fingerprint = {} if self.include_usage else {"system_fingerprint": self.shape.system_fingerprint}
         return self._event([choice], self._usage(num_tokens) | fingerprint | _transfer(self.shape.rules))
 
@@ -187,7 +187,7 @@ class ChatResponse:
             "token_ids": self._token_ids(said.delta),
             "routed_experts": None,
         }
-        return choice | {"weight_versions": None} if self.shape.rules.weight_versions else choice
+        return choice | self._weight_versions(len(said.delta.token_ids))
 
     # --- both -----------------------------------------------------------------------------------------------------
 
@@ -197,6 +197,13 @@ class ChatResponse:
 
     def _metrics(self, num_tokens: int) -> Any:
         return metrics(self.shape.usage, num_tokens, self._facts) if self.num_choices == 1 else None
+
+    def _weight_versions(self, num_tokens: int) -> dict[str, Any]:
+        """Which weights said which of a choice's tokens: there is one version of them."""
+        if not self.shape.rules.weight_versions:
+            return {}
+        spans = [{"version": "default", "start": 0, "end": num_tokens}] if self.return_weight_versions else None
+        return {"weight_versions": spans}
 
     def _token_ids(self, delta: Delta) -> Sequence[int] | None:
         return delta.token_ids if self.return_token_ids else None
