@@ -111,7 +111,8 @@ def _rows(plan: MemoryPlan, replica: Replica, load: Load) -> Iterator[tuple[str,
 
 
 def _notes(plan: MemoryPlan) -> Iterator[str]:
-    yield plan.log_line
+    if plan.num_gpu_blocks:
+        yield plan.log_line
     if not plan.fits:
         yield "It does not fit: vLLM would not start."
     yield from (f"assumed: {text}" for text in plan.assumed)

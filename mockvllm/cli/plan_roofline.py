@@ -51,7 +51,7 @@ def roofline(
     if as_json:
         print_json(asdict(result))
     else:
-        print_table(_title(machine), COLUMNS, _rows(result, prompt), [f"break-even: {result.break_even:,.0f} FLOP/B"])
+        print_table(_title(machine), COLUMNS, _rows(result, prompt), _notes(machine, result))
 
 
 COLUMNS = ["step", "FLOP/B", "bound by", "at least", "tokens/s each", "in all"]
@@ -71,6 +71,12 @@ def _sizes(config: Path | None) -> dict[str, float]:
 def _title(machine: Machine) -> str:
     size = f"{machine.parameters / 1e9:,.1f}e9 parameters in {machine.dtype}"
     return f"{size} on {machine.tensor_parallel_size} x {machine.gpu.name}"
+
+
+def _notes(machine: Machine, result: Roofline) -> Iterator[str]:
+    yield f"break-even: {result.break_even:,.0f} FLOP/B"
+    if machine.dtype not in (*machine.gpu.flops, "fp16"):
+        yield f"{machine.gpu.name} has no units for {machine.dtype}: it computes in bf16"
 
 
 def _rows(result: Roofline, prompt: int) -> Iterator[tuple[str, ...]]:

@@ -64,6 +64,13 @@ def test_other_inputs_follow_the_same_rule(
     assert decode["total_tokens_per_second"] == pytest.approx(batch * 1000 / decode["floor_ms"])
 
 
+def test_a_format_without_units_is_computed_in_bf16() -> None:
+    done = run("plan", "roofline", "--gpu", "A100")
+    assert "A100 has no units for fp8: it computes in bf16" in done.out
+    assert show("plan", "roofline", "--gpu", "A100")["break_even"] == pytest.approx(312e12 / 2.039e12)
+    assert "no units" not in run("plan", "roofline", "--gpu", "A100", "--dtype", "fp16").out
+
+
 def test_a_config_says_the_sizes(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     recorded = read("models.json")["mixtral-8x7b"]
