@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Any
 
-from mockvllm.answers.logprobs import Logprobs
 from mockvllm.answers.output import NO_STOP, Output, StopRules
 from mockvllm.answers.prompt import PlainRenderer, Renderer
 from mockvllm.answers.script import Script
@@ -175,11 +174,6 @@ class Serving:
             end_ids = frozenset((*eos, *self._stop_token_ids(request)))
         rules = _stop_rules(request)
         return [Output(script, rules, end_ids) for script in scripts]
-
-    def logprobs(self, num: int, token_ids: Sequence[int] | None, num_choices: int) -> list[Logprobs]:
-        """The log-probabilities of each choice."""
-        alternatives = self.scripting.speaker.alternatives
-        return [Logprobs(self.config.tokenizer, alternatives, num, token_ids) for _ in range(num_choices)]
 
     def _stop_token_ids(self, request: ChatCompletionRequest) -> Sequence[int]:
         own = () if request.ignore_eos else self.config.tokenizer.extra_end_ids
