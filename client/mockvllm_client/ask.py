@@ -57,9 +57,11 @@ def prompt_of(text: str, words: int) -> str:
     return " ".join([*islice(cycle(_FILLER), words - own), text]).strip()
 
 
-async def ask(client: httpx.AsyncClient, url: str, body: Mapping[str, Any], request_id: str, show: Show) -> Transcript:
+async def ask(
+    client: httpx.AsyncClient, url: str, body: Mapping[str, Any], headers: Mapping[str, str], show: Show
+) -> Transcript:
     """Send a chat request; `show` gets the bytes and the events of each read. Nobody there is a `NoServerError`."""
-    request = client.build_request("POST", url + CHAT_PATH, json=body, headers={"x-request-id": request_id})
+    request = client.build_request("POST", url + CHAT_PATH, json=body, headers=headers)
     transcript = Transcript(streamed=bool(body.get("stream")))
     try:
         async for data, arrivals in stream(client, request, transcript):

@@ -15,6 +15,7 @@ from mockvllm_client.transcript import End, Transcript
 
 _MANY = 1.3  # times the tokens per burst that the server sent: somebody holds them back (a busy machine makes 1.1)
 _FEWEST = 3  # token events that a verdict about timing needs
+_EARLY = 0.05  # seconds within which a head comes that nobody holds
 _SHORTEST = 0.02  # seconds of an answer below which nothing can have been held
 
 
@@ -170,6 +171,13 @@ def _evidence(groups: Sequence[Burst], times: Sequence[float]) -> dict[str, floa
     }
 
 
+def _head_was_held(transcript: Transcript) -> bool:
+    """vLLM sends the head at once, long before its first token."""
+    if not transcript.streamed or transcript.headers_at is None or not transcript.reads:
+        return False
+    return transcript.headers_at > _EARLY and transcript.reads[0].at - transcript.headers_at < GAP * 5
+
+
 def warnings(transcript: Transcript) -> list[str]:
     """What is odd without being wrong."""
     found = []
@@ -177,6 +185,8 @@ def warnings(transcript: Transcript) -> list[str]:
         found.append(f"content-type of the stream is {transcript.content_type or 'missing'}, not text/event-stream")
     elif transcript.streamed and "charset=utf-8" not in transcript.headers["content-type"].lower():
         found.append("no charset: some libraries take such a stream for Latin-1")
+    if _head_was_held(transcript):
+        found.append("the head came with the first event only: a hop kept it back, as nginx does with proxy_buffering")
     if transcript.sse.comments:
         found.append(f"{transcript.sse.comments} comments (keep-alive)")
     if transcript.sse.empty:

@@ -127,6 +127,7 @@ def _rows(data: dict[str, Any]) -> list[tuple[str, str]]:
         ("ITL p50, p99", _pair(data, "itl_p50_ms", "itl_p99_ms")),
         ("E2E", _show(data["e2e_s"], "s")),
         ("tokens/s", _show(data["tokens_per_s"], "")),
+        ("TTFB", _show(data["ttfb_s"], "s")),
         ("on the way", _pair(data, "delay_p50_ms", "delay_max_ms", " (p50, max)")),
         ("events", reads if data["events"] else ""),
     ]

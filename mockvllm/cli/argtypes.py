@@ -36,6 +36,14 @@ def buffering(text: str) -> str:
     return text
 
 
+def header(text: str) -> tuple[str, str]:
+    """A header as `KEY=VALUE`."""
+    name, equals, value = text.partition("=")
+    if not (name and equals and (text.isascii() and text.isprintable())) or not set(name).isdisjoint(" :"):
+        raise ArgumentTypeError(f"{text!r} is no KEY=VALUE")
+    return name.lower(), value
+
+
 def positive(text: str) -> int:
     """A whole number above 0."""
     if not (text.isascii() and text.isdigit() and int(text) > 0):

@@ -16,7 +16,7 @@ from mockvllm_client.report import Printer, Report, print_json, print_report
 from mockvllm_client.stream import open_client
 from mockvllm_client.wireshape import buffer
 
-from mockvllm.cli.argtypes import BUFFERS, Parser, buffering, positive, seconds, url
+from mockvllm.cli.argtypes import BUFFERS, Parser, buffering, header, positive, seconds, url
 
 _EXITS = """exit codes: 0 the answer came as it was made (or BUFFERED, where --through asked for it); 1 it did not, the
 verdict says how: BUFFERED, EMPTY, TRUNCATED, ABORTED, INBAND_ERROR, HTTP_ERROR, MALFORMED; 2 wrong usage, or nobody
@@ -50,6 +50,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--prompt-tokens", type=positive, metavar="N", help="fill the prompt up to N words")
     parser.add_argument("--stop", action="append", metavar="TEXT", help="a stop string; may be repeated")
     parser.add_argument("--api-key", default=os.environ.get("OPENAI_API_KEY"), help="bearer token ($OPENAI_API_KEY)")
+    parser.add_argument(
+        "--header", type=header, action="append", default=[], metavar="KEY=VALUE", help="may be repeated"
+    )
     parser.add_argument("--control-key", metavar="KEY", help="of a mockvllm elsewhere, to read its journal")
     parser.add_argument("--timeout", type=seconds, default=600.0, metavar="S", help="longest silence, in seconds")
     parser.add_argument("--no-stream", action="store_true", help="ask for one body")
@@ -69,7 +72,9 @@ async def chat(options: argparse.Namespace) -> int:
         body = _body(options, options.model or await first_model(server, options.url))
         with _way(options) as way:
             async with open_client(way, api_key=options.api_key, idle=options.timeout) as client:
-                transcript = await ask(client, way, body, request_id, _show(options))
+                transcript = await ask(
+                    client, way, body, {"x-request-id": request_id} | dict(options.header), _show(options)
+                )
         report = await explain(server, options.url, transcript, request_id, options.control_key)
     report.notes.extend(_prompt_notes(options, report))
     _print(options, report)

@@ -53,25 +53,20 @@ def test_the_answer_comes_first_then_the_figures_and_that_there_is_no_journal(
         assert ask(running) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == " x0 xxx1 xxxxx2 xx3"
-    assert [line.split()[0] for line in lines[1:9]] == [
-        "finish",
-        "tokens",
-        "TTFT",
-        "TPOT",
-        "ITL",
-        "E2E",
-        "tokens/s",
-        "events",
-    ]
-    assert lines[9] == "verdict       STREAMING: 1.00 tokens at a time"
-    assert lines[10] == "no journal: the server answers 404 on /mock/requests"
+    names = ["finish", "tokens", "TTFT", "TPOT", "ITL", "E2E", "tokens/s", "TTFB", "events", "verdict"]
+    assert [line.split()[0] for line in lines[1:11]] == names
+    assert lines[10] == "verdict       STREAMING: 1.00 tokens at a time"
+    assert lines[11] == "no journal: the server answers 404 on /mock/requests"
 
 
 def test_what_is_asked() -> None:
     with server(paced(2, ttft=0.0)) as running:
-        ask(running, "--max-tokens", "7", "--stop", "a", "--stop", "b", "--api-key", "k1")
+        flags = "--max-tokens 7 --stop a --stop b --api-key k1 --header X-Mock=a=b --header accept-encoding=br"
+        ask(running, *flags.split())
         request = next(request for request in running.requests if request.target == CHAT)
         assert request.header(b"authorization") == [b"Bearer k1"]
+        assert request.header(b"x-mock") == [b"a=b"]
+        assert request.header(b"accept-encoding") == [b"br"]
         assert asked(running) == {
             "model": "first",
             "messages": [{"role": "user", "content": "hola"}],
@@ -232,6 +227,7 @@ def test_a_bad_stream_exits_1_and_says_how(behaviour: Any, verdict: str, capsys:
         (["uno dos tres", "--prompt-tokens", "2"], "argument --prompt-tokens: 2 is less than the 3 words of the text"),
         (["hola", "--through", "bytes:x"], "argument --through: 'bytes:x' is none of off, full, bytes:N"),
         (["hola", "--timeout", "-1"], "argument --timeout: '-1' is no number of seconds above 0"),
+        (["hola", "--header", "x: y"], "argument --header: 'x: y' is no KEY=VALUE"),
         (["hola", "--raw", "--json"], "argument --json: not allowed with argument --raw"),
         (["hola", "--jsno"], "unrecognized arguments: --jsno"),
     ],

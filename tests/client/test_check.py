@@ -195,5 +195,12 @@ def test_keep_alive_comments_and_empty_events_are_counted_in_a_warning() -> None
     assert judge(noted).kind is Kind.STREAMING
 
 
+@pytest.mark.parametrize(("head", "held"), [(0.001, False), (0.3, False), (0.4999, True), (0.5, True)])
+def test_a_head_that_comes_with_the_first_event_was_held(head: float, held: bool) -> None:
+    noted = transcript(TALK)
+    noted.headers_at = head
+    assert any("the head came with the first event" in text for text in warnings(noted)) is held
+
+
 def test_a_good_stream_has_no_warning() -> None:
     assert warnings(transcript(TALK)) == []
