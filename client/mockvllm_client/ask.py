@@ -30,7 +30,7 @@ def base_url(text: str) -> str:
         url = httpx.URL(text)
     except httpx.InvalidURL as error:
         raise ValueError(f"{text!r} is no URL: {error}") from error
-    if url.scheme not in ("http", "https") or not url.host:
+    if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
         raise ValueError(f"{text!r} is no URL of the form http://host:port")
     return text.rstrip("/").removesuffix("/v1").rstrip("/")
 

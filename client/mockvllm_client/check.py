@@ -28,7 +28,7 @@ class Kind(StrEnum):
     EMPTY = "EMPTY"
     ABORTED = "ABORTED"
     TRUNCATED = "TRUNCATED"  # reset, eof, idle, ours, no_finish, no_done
-    MALFORMED = "MALFORMED"  # stray, json, no_events
+    MALFORMED = "MALFORMED"  # stray, json
     INBAND_ERROR = "INBAND_ERROR"
     HTTP_ERROR = "HTTP_ERROR"
 
@@ -155,7 +155,8 @@ def _how(transcript: Transcript, groups: Sequence[Burst], times: Sequence[float]
 
 def _why(groups: Sequence[Burst], times: Sequence[float]) -> str:
     share = times[0] / times[-1]
-    return f"{len(times)} tokens in {len(groups)} bursts; the first came after {share:.0%} of the whole time"
+    together = "one burst" if len(groups) == 1 else f"{len(groups)} bursts"
+    return f"{len(times)} tokens in {together}; the first came after {share:.0%} of the whole time"
 
 
 def _evidence(groups: Sequence[Burst], times: Sequence[float]) -> dict[str, float | int | str]:

@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from mockvllm_client.proxy import Proxy
 from mockvllm_client.serving import address, bind, server
@@ -20,7 +21,8 @@ def main(argv: Sequence[str]) -> int:
         print(f"mockvllm proxy: cannot listen on {options.host} port {options.port}: {error.strerror}", file=sys.stderr)
         return 2
     print(f"proxy on {address(sock)} -> {options.upstream} (buffer: {options.buffer})", flush=True)
-    server(Proxy(options.upstream, buffer(options.buffer))).run(sockets=[sock])
+    with suppress(KeyboardInterrupt):  # how it is meant to end
+        server(Proxy(options.upstream, buffer(options.buffer))).run(sockets=[sock])
     return 0
 
 

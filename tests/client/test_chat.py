@@ -1,6 +1,8 @@
 """`mockvllm chat` and `mockvllm proxy` as commands: what they print, what they send, how they end."""
 
 import json
+import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -222,6 +224,7 @@ def test_a_bad_stream_exits_1_and_says_how(behaviour: Any, verdict: str, capsys:
     [
         ([], "say something: a text, or --prompt-tokens N"),
         (["hola", "--url", "localhost:8000"], "argument --url: 'localhost:8000' is no URL"),
+        (["hola", "--url", "http://host/?a=1"], "argument --url: 'http://host/?a=1' is no URL"),
         (["hola", "--url", "ftp://host"], "argument --url: 'ftp://host' is no URL"),
         (["hola", "--max-tokens", "0"], "argument --max-tokens: '0' is no whole number above 0"),
         (["uno dos tres", "--prompt-tokens", "2"], "argument --prompt-tokens: 2 is less than the 3 words of the text"),
@@ -315,7 +318,7 @@ def test_a_proxy_in_between_holds_what_it_was_told(
 
 @pytest.fixture
 def upstream() -> Iterator[RawServer]:
-    with server(paced(25, ttft=0.1, itl=0.03)) as running:
+    with server(paced(40, ttft=0.1, itl=0.03)) as running:
         yield running
 
 
@@ -363,3 +366,29 @@ def test_chat_loads_no_server(upstream: RawServer) -> None:
     loaded = run.stdout.splitlines()[-1]
     assert "'httpx'" in loaded
     assert not [name for name in ("uvicorn", "fastapi", "typer", "numpy") if f"'{name}'" in loaded]
+
+
+def test_an_interrupted_chat_ends_as_shells_expect_and_closes_the_stream() -> None:
+    with server(paced(200, ttft=0.0, itl=0.05)) as running:
+        argv = support.mockvllm("chat", "hola", "--model", "m", "--url", running.url)
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            assert process.stdout is not None and process.stderr is not None
+            process.stdout.read(5)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(10) == 130
+            assert process.stderr.read() == b""
+        assert running.requests[0].gone.wait(2)
+
+
+@pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
+def test_a_proxy_that_is_stopped_leaves_quietly_although_a_stream_is_open(
+    upstream: RawServer, by: signal.Signals
+) -> None:
+    with support.proxy(upstream.url, "--buffer", "full") as running:
+        port = httpx.URL(running.url).port
+        with socket.create_connection(("127.0.0.1", port or 0)) as client:
+            client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}")
+            upstream.wait_for_request()
+            running.process.send_signal(by)
+            assert running.process.wait(10) in (0, -by)
+        assert running.output().count("\n") == 1
