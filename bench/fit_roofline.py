@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from fidelity_replay import Experiment, Replay, Stage, read_experiment, step_time
-from scipy.optimize import least_squares
+from scipy.optimize import least_squares  # type: ignore[import-untyped]
 
 from mockvllm.engine.roofline import Batch, Efficiency, Roofline
 
@@ -24,12 +24,13 @@ PRIORS = {  # constant: (expected, give or take)
     "weights": (0.90, 0.05),
     "kv_cache": (0.90, 0.08),
     "kv_heads_lost": (2.0, 1.0),
-    "all_reduce": (6e-6, 3e-6),
-    "step": (1.5e-3, 0.7e-3),
+    "all_reduce": (6e-6, 2e-6),
+    "step": (1.5e-3, 0.5e-3),
     "front_end": (6e-3, 2e-3),
     "front_end_sequence": (6e-5, 3e-5),
 }
 TPOT_ERROR, TTFT_ERROR = 0.01, 0.03  # what is expected of a stage, as a share
+SATURATED_TPOT_ERROR = 0.005  # where all wait, an error of the step is multiplied in the waiting time
 QUEUES = 1.0  # seconds of TTFT above which it is waiting time
 
 
@@ -60,14 +61,15 @@ def fit(experiments: Sequence[Experiment]) -> Efficiency:
             model = step_time(experiment, constants)
             for stage in experiment.stages:
                 ttft, tpot = steady_state(experiment, stage, model)
-                errors.append((tpot / stage.tpot - 1) / TPOT_ERROR)
                 if stage.ttft < QUEUES:
-                    errors.append((ttft / stage.ttft - 1) / TTFT_ERROR)
+                    errors += [(tpot / stage.tpot - 1) / TPOT_ERROR, (ttft / stage.ttft - 1) / TTFT_ERROR]
+                else:
+                    errors.append((tpot / stage.tpot - 1) / SATURATED_TPOT_ERROR)
         return errors
 
     ones = np.ones(len(expected))
     upper = [1 / expected[0], 1 / expected[1], *(20.0,) * (len(expected) - 2)]  # no share above 1
-    found = least_squares(residuals, ones, bounds=(0 * ones, upper), loss="soft_l1")
+    found = least_squares(residuals, ones, bounds=(0 * ones, upper))
     return efficiency(found.x * expected)
 
 
