@@ -1,6 +1,7 @@
 """The fenced blocks of a page, and the commands of a `console` block."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,15 +33,23 @@ def blocks(page: Path) -> list[Block]:
 
 
 def commands(block: Block) -> Iterator[Command]:
-    """`$ command` lines (a `\\` at the end goes on in the next line), each with the lines up to the next one."""
+    """`$ command` lines, each with the lines up to the next one. After a `\\` or inside quotes a command goes on."""
     lines = block.text.splitlines()
     while lines:
         first = lines.pop(0)
         assert first.startswith("$ "), f"line {block.line}: a console block starts with a command, not {first!r}"
         text = first.removeprefix("$ ")
-        while text.endswith("\\"):
+        while lines and not _is_whole(text):
             text += "\n" + lines.pop(0)
         output = []
         while lines and not lines[0].startswith("$ "):
             output.append(lines.pop(0))
         yield Command(text, "\n".join(output))
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        shlex.split(text)
+    except ValueError:
+        return False
+    return not text.endswith("\\")

@@ -1,9 +1,8 @@
 """One page, executed from top to bottom as its reader would.
 
-* ```` ```console ````: each `$ command` is run by bash in an empty folder, and prints what is shown (`...` stands for
-  anything, white space counts once). `mockvllm serve` and `mockvllm proxy` keep running until the page ends or the same
-  port is wanted again.
-  `mockvllm chat` asks port 8000 unless it is told another `--url`.
+* ```` ```console ````: each `$ command` is run by bash in an empty folder, and prints what is shown (shown.py says what
+  `...` stands for). `mockvllm serve` and `mockvllm proxy` keep running until the page ends or the same port is wanted
+  again; `mockvllm chat` asks port 8000 unless it is told another `--url`.
 * ```` ```python ````: run as a script; a ```` ```text ```` block right behind it is its output.
 * Other blocks are for reading.
 
@@ -11,17 +10,18 @@ The ports of a page (`localhost:8000`, `--port 9000`) become free ones.
 """
 
 import contextlib
-import doctest
 import os
 import re
 import shlex
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 from typing import Self
 
 import support
 from blocks import Block, Command, commands
+from shown import matches
 
 SERVICES = {"serve": 8000, "proxy": 8001}
 PORT = re.compile(r"(?<=localhost:)\d+|(?<=127\.0\.0\.1:)\d+|(?<=--port )\d+")
@@ -38,7 +38,7 @@ class Session(contextlib.ExitStack):
         self._services: dict[int, contextlib.ExitStack] = {}
 
     def run(self, page: list[Block]) -> Self:
-        for block, following in zip(page, [*page[1:], Block("", "", 0)], strict=True):
+        for block, following in pairwise([*page, Block("", "", 0)]):
             if block.language == "console":
                 for command in commands(block):
                     self._command(command, block.line)
@@ -84,7 +84,7 @@ class Session(contextlib.ExitStack):
             self._compare(expected, run.stdout, line)
 
     def _compare(self, expected: str, printed: str, line: int) -> None:
-        want, got = (text.strip() + "\n" for text in (self._real(expected), printed))
-        flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-        same = doctest.OutputChecker().check_output(want, got, flags)
-        assert same, f"line {line}: the page shows\n{want}\nand the command printed\n{got}"
+        expected = self._real(expected)
+        assert matches(expected, printed), (
+            f"line {line}: the page shows\n{expected}\nand the command printed\n{printed}"
+        )

@@ -13,6 +13,9 @@ Text.
 $ echo one \\
   two
 one ...
+$ echo '{
+  "a": 1}'
+{ "a": 1}
 $ true
 ```
 
@@ -43,14 +46,18 @@ def run(folder: Path, language: str, text: str, *more: Block) -> None:
 def test_blocks_know_their_language_and_line(page: list[Block]) -> None:
     assert [(block.language, block.line) for block in page] == [
         ("console", 4),
-        ("sh", 11),
-        ("python", 15),
-        ("text", 18),
+        ("sh", 14),
+        ("python", 18),
+        ("text", 21),
     ]
 
 
 def test_a_console_block_is_commands_with_their_output(page: list[Block]) -> None:
-    assert list(commands(page[0])) == [Command("echo one \\\n  two", "one ..."), Command("true", "")]
+    assert list(commands(page[0])) == [
+        Command("echo one \\\n  two", "one ..."),
+        Command("echo '{\n  \"a\": 1}'", '{ "a": 1}'),
+        Command("true", ""),
+    ]
 
 
 def test_a_page_that_is_right_passes(page: list[Block], tmp_path: Path) -> None:
@@ -76,6 +83,12 @@ def test_a_page_that_is_wrong_fails(tmp_path: Path, language: str, text: str, re
 def test_the_output_of_a_script_is_compared(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="the page shows"):
         run(tmp_path, "python", "print(1)", Block("text", "2", 3))
+
+
+def test_a_line_of_dots_stands_for_any_lines_even_none(tmp_path: Path) -> None:
+    run(tmp_path, "console", "$ seq 3\n1\n...\n3\n$ seq 2\n1\n...\n2\n$ seq 2\n...\n1\n2\n...")
+    with pytest.raises(AssertionError, match="the page shows"):
+        run(tmp_path, "console", "$ seq 3\n1\n...\n2")
 
 
 def test_a_port_is_the_same_one_all_over_a_page(tmp_path: Path) -> None:

@@ -36,8 +36,6 @@ server {{
     listen 127.0.0.1:{port};
     location / {{
         proxy_pass {upstream};
-        proxy_http_version 1.1;
-        proxy_set_header Connection "";
         {directives}
     }}
 }}

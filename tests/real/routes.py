@@ -7,8 +7,8 @@ import nginx
 import pytest
 import support
 
-# A buffer as large as an answer: nginx passes on what fills one (a page by default), the rest at the end.
-ONE_LARGE_BUFFER = ("proxy_buffering on", "proxy_buffer_size 64k", "proxy_buffers 8 64k", "proxy_busy_buffers_size 64k")
+# nginx passes each HTTP chunk of a stream on, buffering or not, until a filter such as gzip is free to wait for more.
+COMPRESSED = ("gzip on", "gzip_types text/event-stream", "gzip_proxied any")
 
 
 @contextlib.contextmanager
@@ -37,9 +37,10 @@ def through_nginx(*directives: str) -> Callable[[str], contextlib.AbstractContex
 STREAMING = [
     pytest.param(direct, id="direct"),
     pytest.param(through_proxy("--buffer", "off"), id="proxy-off"),
-    pytest.param(through_nginx("proxy_buffering off"), id="nginx-off", marks=nginx.needed),
+    pytest.param(through_nginx("proxy_buffering off", *COMPRESSED), id="nginx-off", marks=nginx.needed),
+    pytest.param(through_nginx("proxy_buffering on"), id="nginx-on-uncompressed", marks=nginx.needed),
 ]
 BUFFERING = [
     pytest.param(through_proxy("--buffer", "full"), id="proxy-full"),
-    pytest.param(through_nginx(*ONE_LARGE_BUFFER), id="nginx-on", marks=nginx.needed),
+    pytest.param(through_nginx("proxy_buffering on", *COMPRESSED), id="nginx-on", marks=nginx.needed),
 ]
