@@ -40,8 +40,9 @@ class HFTokenizer:
 
     def encode(self, text: str, *, add_special_tokens: bool = False, limit: int | None = None) -> Sequence[int]:
         if limit is not None and len(text) > limit * _ENOUGH_CHARS:
-            ids = self.encode(text[: limit * _ENOUGH_CHARS], add_special_tokens=add_special_tokens)
-            if len(ids) >= limit:
+            beginning = text[: text.rfind(" ", 0, limit * _ENOUGH_CHARS) + 1].rstrip()  # cut between words
+            ids = self.encode(beginning, add_special_tokens=add_special_tokens)
+            if len(ids) > limit:
                 return ids[:limit]
         ids = self._tokenizer.encode(text, add_special_tokens=add_special_tokens).ids
         return ids if limit is None else ids[:limit]

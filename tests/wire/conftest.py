@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from wire_harness import unpack_model
+from recorded_model import unpack_model
 
 
 @pytest.fixture(scope="session")

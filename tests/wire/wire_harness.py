@@ -1,6 +1,5 @@
 """A server without sockets or time: requests go straight to the chat endpoint, tokens come one after the other."""
 
-import lzma
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,17 +17,6 @@ from mockvllm.wire.errors import APIError
 from mockvllm.wire.prepared import Prepared
 
 MODEL = "/models/chat-70b-fp8-2026-09-28"
-MODEL_DATA = Path(__file__).parent.parent / "data" / "model"
-
-
-def unpack_model(directory: Path) -> Path:
-    """The recorded model's tokenizer and config files, in `directory`."""
-    for source in MODEL_DATA.iterdir():
-        if source.suffix == ".xz":
-            (directory / source.stem).write_bytes(lzma.decompress(source.read_bytes()))
-        else:
-            (directory / source.name).write_bytes(source.read_bytes())
-    return directory
 
 
 @cache
