@@ -9,8 +9,9 @@ import typer
 
 from mockvllm.cli.console import JSON, PLOT, list_of, option, positive, print_json, print_table, whole
 from mockvllm.planning import plots, reference
-from mockvllm.planning.dtypes import WEIGHT_BITS, dtype_name
+from mockvllm.planning.dtypes import WEIGHT_BITS
 from mockvllm.planning.errors import InputError
+from mockvllm.planning.formats import format_name
 from mockvllm.planning.gpus import GPUS, find_gpu
 from mockvllm.planning.hf_config import read_config
 from mockvllm.planning.model import read_model
@@ -37,7 +38,7 @@ def roofline(
     sizes = _sizes(config) | {name: value for name, value in given.items() if value is not None}
     machine = Machine(
         gpu=find_gpu(gpu),
-        dtype=dtype_name(dtype, "--dtype", WEIGHT_BITS),
+        dtype=format_name(dtype, "--dtype", WEIGHT_BITS),
         tensor_parallel_size=tensor_parallel_size,
         parameters=sizes["parameters"],
         active_parameters=sizes.get("active_parameters", sizes["parameters"]),

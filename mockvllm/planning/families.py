@@ -43,9 +43,7 @@ class Family:
     shared_gate: bool = False
     window_every: int = 1  # of so many layers the last attends to everything, the others to the window; 1: all slide
     learned_positions: str = ""  # the key that counts them
-    defaults: Mapping[str, int] = field(
-        default_factory=dict
-    )  # Transformers' own, of keys that published files leave out
+    defaults: Mapping[str, int] = field(default_factory=dict)  # Transformers' own, where published files leave keys out
 
 
 def biased(key: str, default: bool) -> Family:

@@ -5,9 +5,12 @@ mixes full and sliding-window attention is cut into groups of equally many layer
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mockvllm.planning.errors import InputError
-from mockvllm.planning.shape import Shape
+
+if TYPE_CHECKING:  # a server counts blocks without reading configs
+    from mockvllm.planning.shape import Shape
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -59,7 +62,7 @@ class KVCache:
         return full + ceil_div(self.sliding_layers, group) * (ceil_div(tokens, block_size) + 1)
 
 
-def kv_cache(shape: Shape, element_bytes: int) -> KVCache:
+def kv_cache(shape: "Shape", element_bytes: int) -> KVCache:
     """The KV cache of a model whose keys and values take `element_bytes` each."""
     if shape.latent:  # one compressed vector a layer, whatever the number of heads
         return KVCache(shape.layers, 1, (shape.latent.kv_rank + shape.latent.rope) * element_bytes)

@@ -3,8 +3,9 @@
 import math
 from dataclasses import dataclass, replace
 
-from mockvllm.planning.dtypes import KV_BYTES, dtype_name
+from mockvllm.planning import reference
 from mockvllm.planning.errors import InputError
+from mockvllm.planning.formats import KV_BYTES, format_name
 from mockvllm.planning.kv_cache import KVCache
 
 
@@ -15,7 +16,7 @@ class Replica:
     `gpu_memory_bytes` of each GPU; `weights_bytes` and `overhead_bytes` (activations, CUDA graphs) of all together.
     """
 
-    weights_bytes: int = 70_600_000_000
+    weights_bytes: int = reference.WEIGHTS_BYTES
     gpu_memory_bytes: int = 80_000_000_000
     gpu_memory_utilization: float = 0.90
     tensor_parallel_size: int = 2
@@ -37,7 +38,7 @@ class Replica:
         return self.engine_bytes - self.weights_bytes - self.overhead_bytes
 
 
-REFERENCE_KV = KVCache(layers=80, kv_heads=8, head_bytes=2 * 128 * KV_BYTES["bf16"])
+REFERENCE_KV = KVCache(layers=80, kv_heads=8, head_bytes=2 * 128 * KV_BYTES["bf16"])  # of `reference.CONFIG`
 
 
 def num_gpu_blocks(replica: Replica, kv: KVCache, block_size: int = 16) -> int:
@@ -66,8 +67,8 @@ def reference_num_gpu_blocks(
         replica = replace(replica, tensor_parallel_size=tensor_parallel_size)
     kv = REFERENCE_KV
     if kv_cache_dtype != "auto":
-        element = KV_BYTES[dtype_name(kv_cache_dtype, "--kv-cache-dtype", KV_BYTES)]
-        kv = replace(kv, head_bytes=2 * 128 * element)
+        element = KV_BYTES[format_name(kv_cache_dtype, "--kv-cache-dtype", KV_BYTES)]
+        kv = replace(kv, head_bytes=kv.head_bytes // KV_BYTES["bf16"] * element)
     if kv_cache_memory_bytes is not None:
         return kv_cache_memory_bytes // kv.bytes_per_block(block_size, replica.tensor_parallel_size)
     return num_gpu_blocks(replica, kv, block_size)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from mockvllm.planning import reference
-from mockvllm.planning.dtypes import KV_BYTES, WeightsDtype, config_dtype, dtype_name
+from mockvllm.planning.dtypes import WeightsDtype, config_dtype
+from mockvllm.planning.formats import KV_BYTES, format_name
 from mockvllm.planning.hf_config import HFConfig
 from mockvllm.planning.kv_cache import KVCache, kv_cache
 from mockvllm.planning.parameters import Parameters, count_parameters
@@ -22,7 +23,7 @@ class Model:
     def kv_cache(self, kv_dtype: str = "auto") -> KVCache:
         """The KV cache in a format; `auto` is vLLM's: the one the model computes in. Raises InputError."""
         base = self.dtype["default"] if self.dtype["default"] in KV_BYTES else "bf16"
-        name = dtype_name(base if kv_dtype == "auto" else kv_dtype, "--kv-dtype", KV_BYTES)
+        name = format_name(base if kv_dtype == "auto" else kv_dtype, "--kv-dtype", KV_BYTES)
         return kv_cache(self.shape, KV_BYTES[name])
 
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mockvllm.planning.shape import Experts, Latent, Shape
+from mockvllm.planning.mixture import Experts
+from mockvllm.planning.shape import Latent, Shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,8 @@ from mockvllm.planning.errors import InputError
 from mockvllm.planning.families import FAMILIES, Family, Flag
 from mockvllm.planning.hf_config import HFConfig
 from mockvllm.planning.legacy import translate
+from mockvllm.planning.mixture import Experts, read_experts
+from mockvllm.planning.windows import read_window
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,18 +20,6 @@ class Latent:
     nope: int
     rope: int
     value: int
-
-
-@dataclass(frozen=True, slots=True)
-class Experts:
-    """The mixture layers. `shared_size` is the width of all shared experts together."""
-
-    layers: int
-    number: int
-    per_token: int
-    size: int
-    shared_size: int
-    router_bias: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +73,8 @@ def read_shape(config: HFConfig, assume_as: str = "") -> Shape:
 def _shape(config: HFConfig, family: Family) -> Shape:
     layers = config.positive("num_hidden_layers")
     heads, kv_heads, head_dim = _heads(config, family)
-    experts = _experts(config, family, layers)
-    sliding_layers, window = _sliding(config, family, layers)
+    experts = read_experts(config, family, layers)
+    sliding_layers, window = read_window(config, family, layers)
 
     def has(flag: Flag) -> bool:
         return config.flag(flag.key, flag.default) if flag.key else flag.default
@@ -160,59 +150,6 @@ def _latent(config: HFConfig) -> Latent | None:
     )
 
 
-def _experts(config: HFConfig, family: Family, layers: int) -> Experts | None:
-    number = config.count("n_routed_experts", "num_local_experts", "num_experts")
-    sparse = _sparse_layers(config, layers)
-    if not number or not sparse:
-        return None
-    per_token = config.positive("num_experts_per_tok", "num_experts_per_token", "experts_per_token")
-    if per_token > number:
-        raise InputError(f"{config.source}: num_experts_per_tok {per_token} is more than the {number} experts")
-    size = config.positive(family.expert_size)
-    topk_method = config.text("topk_method")
-    return Experts(
-        layers=sparse,
-        number=number,
-        per_token=per_token,
-        size=size,
-        shared_size=_shared_size(config, family, size),
-        router_bias=topk_method == "noaux_tc" if topk_method else family.router_bias,
-    )
-
-
-def _sparse_layers(config: HFConfig, layers: int) -> int:
-    """How many layers are mixtures: the keys of DeepSeek, Qwen and Llama 4 each leave some of them dense."""
-    first = config.count("first_k_dense_replace")
-    every = config.positive("moe_layer_freq", default=1)
-    step = config.positive("decoder_sparse_step", "interleave_moe_layer_step", default=1)
-    dense = set(config.integers("mlp_only_layers"))
-    return sum(i >= first and i % every == 0 and (i + 1) % step == 0 and i not in dense for i in range(layers))
-
-
-def _shared_size(config: HFConfig, family: Family, size: int) -> int:
-    if config.has("shared_expert_intermediate_size"):
-        return config.count("shared_expert_intermediate_size")
-    return config.count("n_shared_experts", default=family.shared_experts) * size
-
-
 def _dense_size(config: HFConfig, family: Family, layers: int, experts: Experts | None) -> int:
     """Zero where no layer is dense: such configs may leave the key out."""
     return config.positive(family.dense_size) if experts is None or experts.layers < layers else 0
-
-
-def _sliding(config: HFConfig, family: Family, layers: int) -> tuple[int, int]:
-    if not config.has("sliding_window") or not config.flag("use_sliding_window", True):
-        return 0, 0
-    return _sliding_layers(config, family, layers), config.positive("sliding_window")
-
-
-def _sliding_layers(config: HFConfig, family: Family, layers: int) -> int:
-    kinds = config.strings("layer_types")
-    if kinds:
-        if len(kinds) != layers:
-            raise InputError(f"{config.source}: layer_types names {len(kinds)} layers, num_hidden_layers is {layers}")
-        return kinds.count("sliding_attention")
-    if config.has("use_sliding_window"):  # Qwen: the layers from max_window_layers on slide
-        return max(0, layers - config.count("max_window_layers"))
-    every = config.positive("sliding_window_pattern", "_sliding_window_pattern", default=family.window_every)
-    return layers if every == 1 else layers - layers // every

@@ -130,6 +130,10 @@ def test_a_mix_of_formats(tmp_path: Path) -> None:
     assert plan["assumed"] == ["quantization_config: experts in mxfp4, all else in bf16"]
 
 
+def grouped(weights: dict[str, object]) -> dict[str, object]:
+    return {"quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights": weights}}}
+
+
 @pytest.mark.parametrize(
     ("section", "dtype"),
     [
@@ -138,7 +142,12 @@ def test_a_mix_of_formats(tmp_path: Path) -> None:
         ({"quant_method": "gptq", "bits": 4}, "int4"),
         ({"quant_method": "awq", "bits": 8}, "int8"),
         ({"quant_method": "bitsandbytes", "load_in_4bit": True}, "int4"),
+        ({"quant_method": "bitsandbytes", "load_in_8bit": True}, "int8"),
         ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, "nvfp4"),
+        ({"quant_method": "compressed-tensors", "format": "nvfp4-pack-quantized"}, "nvfp4"),
+        (grouped({"num_bits": 8, "type": "float"}), "fp8"),
+        (grouped({"num_bits": 8, "type": "int"}), "int8"),
+        (grouped({"num_bits": 4, "type": "int"}), "int4"),
     ],
 )
 def test_a_quantized_checkpoint_keeps_embeddings_and_norms(

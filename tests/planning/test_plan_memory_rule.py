@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from mockvllm.planning.errors import InputError
 from mockvllm.planning.kv_cache import KVCache, capacity
 from mockvllm.planning.memory import REFERENCE_KV, Replica, check_replica, num_gpu_blocks, reference_num_gpu_blocks
+from mockvllm.planning.model import reference_model
 
 
 def test_the_reference_replica_has_13_046_blocks() -> None:
+    assert reference_model().kv_cache() == REFERENCE_KV
     assert Replica().kv_room_bytes == 68_400_000_000
     assert num_gpu_blocks(Replica(), REFERENCE_KV) == reference_num_gpu_blocks() == 13_046
     line = "GPU KV cache size: 208,736 tokens, Maximum concurrency for 8,192 tokens per request: 25.48x"
