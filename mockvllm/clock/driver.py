@@ -86,5 +86,5 @@ class Driver:
         if self._stopped or batch is None:
             return
         # After an empty step with nothing behind it, only an arrival, an abort or a resume can help who waits.
-        if batch.requests or self.core.has_tokens_under_way:
+        if batch.total_num_scheduled_tokens or self.core.has_tokens_under_way:
             self._step_tick(starts_at=self._running_until)

@@ -5,6 +5,9 @@ from collections import deque
 from collections.abc import Callable
 
 
+GRAIN = 1e-9
+
+
 class Deadline:
     """A callback in a heap. Cancelling leaves it there, empty."""
 
@@ -46,9 +49,12 @@ class VirtualClock:
         self._soon.append(callback)
 
     def run(self, until: float = float("inf")) -> None:
-        """Play every callback that is due up to and including `until`, then stand at `until` (if it is finite)."""
+        """Play every callback that is due up to and including `until`, then stand at `until` (if it is finite).
+
+        A deadline within a nanosecond is due: 0.3 + 0.04 is not always the same float as 0.34.
+        """
         self._settle()
-        while self._heap and self._heap[0].when <= until:
+        while self._heap and self._heap[0].when <= until + GRAIN:
             deadline = heapq.heappop(self._heap)
             callback, deadline.callback = deadline.callback, None
             if callback is not None:

@@ -87,6 +87,7 @@ def build_backend(settings: Settings, environment: Environment, loop: asyncio.Ab
         max_tokens_per_result=settings.events_per_write,
     )
     journal.watch(engine)
+    metrics.watch(engine)
     return Backend(
         settings=settings,
         environment=environment,

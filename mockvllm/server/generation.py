@@ -6,7 +6,7 @@ from typing import Protocol
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from mockvllm.server.asgi import JSON, Headers, Message, Receive, Scope, Send, read_body, respond
+from mockvllm.server.asgi import JSON, Headers, Message, Receive, Scope, Send, header, read_body, respond
 from mockvllm.server.backend import Backend
 from mockvllm.server.exchange import Exchange, Stream, Whole
 from mockvllm.server.journal import Entry
@@ -80,6 +80,7 @@ class Generation:
 
     def _accept(self, scope: Scope, body: bytes) -> Entry:
         entry = Entry(self._backend.clock.now, scope["method"], scope["path"], scope["headers"], body)
+        entry.request_id = header(scope, b"x-request-id")
         self._backend.journal.add(entry)
         return entry
 

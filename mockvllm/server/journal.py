@@ -50,7 +50,7 @@ class Entry:
         self.body = body if len(body) <= BODY_LIMIT else body[:BODY_LIMIT]
         self.num_body_bytes = len(body)
         self.id = ""
-        self.request_id: str | None = None
+        self.request_id: bytes | None = None
         self.model: str | None = None
         self.stream = False
         self.status = 0
@@ -151,7 +151,10 @@ class Journal(EngineListener):
 
     def find(self, wanted: str) -> Entry | None:
         """The newest entry with this response id, or with this X-Request-Id."""
-        return next((entry for entry in reversed(self._entries) if wanted in (entry.id, entry.request_id)), None)
+        for entry in reversed(self._entries):
+            if entry.id == wanted or entry.request_id == wanted.encode():
+                return entry
+        return None
 
     def clear(self) -> None:
         self._entries.clear()

@@ -10,7 +10,7 @@ def summary(entry: Entry) -> dict[str, Any]:
     records = entry.records()
     return {
         "id": entry.id,
-        "request_id": entry.request_id,
+        "request_id": entry.request_id.decode("latin-1") if entry.request_id else None,
         "path": entry.path,
         "model": entry.model,
         "stream": entry.stream,

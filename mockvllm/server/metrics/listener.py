@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.core import Metric as Family
 
-from mockvllm.engine import EngineListener, Request, RequestOutput, SchedulerStats
+from mockvllm.engine import Engine, EngineListener, Request, RequestOutput, SchedulerStats
 from mockvllm.server.metrics.declarations import METRICS
 from mockvllm.server.metrics.exposition import Exposition
 from mockvllm.server.metrics.values import Buckets, Value
@@ -14,8 +14,8 @@ from mockvllm.server.metrics.values import Buckets, Value
 class Metrics(EngineListener):
     """Counts what vLLM's front end counts, when it does (0.33).
 
-    A request's first output brings its prompt, each output its tokens; a client that left counts as nothing. Gauges
-    stand at their value of the last update.
+    A request's first output brings its prompt, each output its tokens; a client that left counts as nothing. Gauges are
+    read off the engine when somebody scrapes.
     """
 
     def __init__(self, model_name: str, cache_config: dict[str, str], engine: int = 0) -> None:
@@ -24,22 +24,25 @@ class Metrics(EngineListener):
         self.values = {metric.name: Value(metric) for metric in METRICS if metric.kind in ("counter", "gauge")}
         self.buckets = {metric.name: Buckets(metric) for metric in METRICS if metric.kind == "histogram"}
         self.exposition = Exposition(self.families)
-        self._running = self.values["num_requests_running"]
-        self._waiting = self.values["num_requests_waiting"]
-        self._usage = self.values["kv_cache_usage_perc"]
-        self._queries = self.values["prefix_cache_queries"]
-        self._hits = self.values["prefix_cache_hits"]
         self._generated = self.values["generation_tokens"]
         self._observe_itl: Callable[[float], None] = self.buckets["inter_token_latency_seconds"].observe
+        self._engine: Engine | None = None
+        self._caches = False
         self._last_token_at: dict[Request, float] = {}
         self._ended: list[Request] = []
 
+    def watch(self, engine: Engine) -> None:
+        """The engine whose state the gauges show."""
+        self._engine = engine
+        self._caches = engine.config.enable_prefix_caching
+
+    def scheduled(self, request: Request, num_hit_tokens: int, now: float) -> None:
+        """The prefix cache is asked once a request: when it first gets its seat."""
+        if self._caches and not (request.num_preemptions or request.skip_reading_prefix_cache):
+            self.values["prefix_cache_queries"].total += request.num_tokens
+            self.values["prefix_cache_hits"].total += num_hit_tokens
+
     def step(self, results: Sequence[RequestOutput], stats: SchedulerStats, now: float) -> None:
-        self._running.total = stats.num_running_reqs
-        self._waiting.total = stats.num_waiting_reqs
-        self._usage.total = stats.kv_cache_usage
-        self._queries.total += stats.prefix_cache_stats.queries
-        self._hits.total += stats.prefix_cache_stats.hits
         last_token_at = self._last_token_at
         for result in results:
             request = result.request
@@ -66,6 +69,7 @@ class Metrics(EngineListener):
             self.buckets["e2e_request_latency_seconds"].observe(now - request.arrival_time)
 
     def families(self) -> Iterator[Family]:
+        self._read_gauges()
         for metric in METRICS:
             if metric.kind == "info":
                 labels = self._cache_config | {"engine": self._labels["engine"]}
@@ -74,6 +78,12 @@ class Metrics(EngineListener):
                 yield info
             else:
                 yield (self.values | self.buckets)[metric.name].family(self._labels)
+
+    def _read_gauges(self) -> None:
+        if self._engine is not None:
+            self.values["num_requests_running"].total = self._engine.num_running
+            self.values["num_requests_waiting"].total = self._engine.num_waiting
+            self.values["kv_cache_usage_perc"].total = self._engine.kv_cache.usage
 
     def _first_output(self, request: Request, now: float) -> None:
         self.values["prompt_tokens"].total += request.num_prompt_tokens
