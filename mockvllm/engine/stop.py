@@ -62,18 +62,17 @@ def _repeats(request: Request, said: int, rule: RepetitionDetection) -> bool:
 
 def _next_check(request: Request, said: int, max_model_len: int) -> int:
     """After how many output tokens a stop condition may hold next."""
-    end = request.outputs.end
-    limit = _limit(request, max_model_len) if end is None else min(end, _limit(request, max_model_len))
+    end, limit = request.outputs.end, _limit(request, max_model_len)
+    horizon = limit if end is None else min(end, limit)
     if request.repetition_detection is not None:
-        return max(said + 1, min(limit, request.min_tokens))
+        horizon = min(horizon, max(request.min_tokens, said + 1))
     ids = _stop_ids(request)
-    if not ids:
-        return max(limit, said + 1)
-    horizon = min(said + LOOK_AHEAD, limit)
-    ahead = request.outputs.tokens(said, horizon)
-    if ids.isdisjoint(ahead):
-        return max(horizon, said + 1)
-    return said + 1 + next(i for i, token in enumerate(ahead) if token in ids)
+    if ids:
+        horizon = min(horizon, said + LOOK_AHEAD)
+        ahead = request.outputs.tokens(said, horizon)
+        if not ids.isdisjoint(ahead):
+            return said + 1 + next(i for i, token in enumerate(ahead) if token in ids)
+    return max(horizon, said + 1)
 
 
 def repeats(tokens: Sequence[int], rule: RepetitionDetection) -> bool:
