@@ -98,7 +98,7 @@ def read_json(path: Path) -> object:
         return json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
-    except ValueError as error:  # bad JSON, or no UTF-8
+    except (ValueError, RecursionError) as error:  # bad JSON, no UTF-8, or nested without end
         raise InputError(f"{path}: is not JSON ({error})") from None
 
 

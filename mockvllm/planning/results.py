@@ -83,6 +83,8 @@ def read_results(path: Path) -> list[Result]:
 def parse_results(text: str, source: str) -> list[Result]:
     try:
         values = [json.loads(text)]
+    except RecursionError as error:
+        raise InputError(f"{source}: is not JSON ({error})") from None
     except ValueError:
         values = _lines(text, source)
     for value in values:

@@ -230,6 +230,7 @@ def test_wrong_flags_are_refused(words: list[str], message: str) -> None:
         ("{", "is not JSON"),
         ("[]", "must hold a JSON object, not list"),
         ("{}", "num_hidden_layers is missing"),
+        ("[" * 100_000, "is not JSON"),
         ('{"model_type": "zebra"}', "unknown architecture zebra"),
         ('{"num_hidden_layers": NaN}', "num_hidden_layers must be a whole number, not nan"),
     ],

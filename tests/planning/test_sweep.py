@@ -163,7 +163,8 @@ def test_the_same_concurrency_twice_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "message"), [("", "is empty"), ("{", "is not JSON"), ("[]", "must hold a JSON object")]
+    ("content", "message"),
+    [("", "is empty"), ("{", "is not JSON"), ("[" * 100_000, "is not JSON"), ("[]", "must hold a JSON object")],
 )
 def test_a_file_that_is_no_result_is_refused(tmp_path: Path, content: str, message: str) -> None:
     path = tmp_path / "result.json"

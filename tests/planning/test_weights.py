@@ -3,12 +3,15 @@
 import hashlib
 import json
 import os
+import pty
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import support
 from figures import Run, refusal, run
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -342,3 +345,43 @@ def test_names_that_are_no_text_do_not_break_the_output(directory: Path) -> None
     assert verdict["unlisted"] == ["bad\\xff\\nname"]
     assert "bad\\xff\\nname: not in SHA256SUMS\n" in check(directory, pin).out
     assert json.dumps(verdict)
+
+
+class TestLargeFiles:
+    """Sparse files: as slow to hash as full ones, and made in no time."""
+
+    @pytest.fixture
+    def release(self, tmp_path: Path) -> Path:
+        for name in ("model-00001.safetensors", "model-00002.safetensors"):
+            (tmp_path / name).touch()
+            os.truncate(tmp_path / name, 40 << 20)
+        return tmp_path
+
+    def command(self, directory: Path, pin: str) -> list[str]:
+        return support.mockvllm("verify-weights", str(directory), "--manifest-sha256", pin)
+
+    def test_a_terminal_sees_a_bar_on_standard_error(self, release: Path) -> None:
+        pin = write_manifest(release)
+        ours, theirs = pty.openpty()
+        done = subprocess.run(self.command(release, pin), stderr=theirs, stdout=subprocess.PIPE, text=True, timeout=60)
+        os.close(theirs)
+        with os.fdopen(ours, "rb", buffering=0) as terminal:
+            bar = terminal.read(65536).decode()
+        assert (done.returncode, done.stdout) == (0, "SHA256SUMS: OK\nok: 2 files read, 0.084 GB\n")
+        assert "83.9 MB" in bar
+
+    @pytest.mark.slow
+    def test_it_is_as_fast_as_sha256sum(self, release: Path) -> None:
+        os.truncate(release / "model-00001.safetensors", 1 << 28)
+        pin = write_manifest(release, subprocess.check_output(["sha256sum", "model-00001.safetensors"], cwd=release))
+        (release / "model-00002.safetensors").unlink()
+
+        def seconds(command: list[str]) -> float:
+            start = time.perf_counter()
+            subprocess.run(command, cwd=release, check=True, capture_output=True)
+            return time.perf_counter() - start
+
+        pairs = [(seconds(self.command(release, pin)), seconds(["sha256sum", "-c", "SHA256SUMS"])) for _ in range(3)]
+        assert (
+            min(ours for ours, _ in pairs) < 1.1 * min(theirs for _, theirs in pairs) + 0.5
+        )  # the interpreter's start
