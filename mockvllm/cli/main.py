@@ -9,6 +9,7 @@ COMMANDS = {
     "chat": "ask any chat server one question and measure the answer",
     "proxy": "stand in front of a server and hold its answers back",
     "simulate": "run the engine on a virtual clock",
+    "fit": "constants of --step-time linear from results of vllm bench serve",
     "plan": "figures for sizing a deployment: memory, roofline, budget, jerks",
     "sweep": "find the knee in the results of a load sweep",
     "verify-weights": "check a directory of weights against its manifest",

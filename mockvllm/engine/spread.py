@@ -1,0 +1,49 @@
+"""Times that vary as real ones do, the same in every run: each draw comes from a seed and a request's id."""
+
+import hashlib
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from mockvllm.engine.output import SchedulerOutput
+from mockvllm.engine.request import Pacing
+from mockvllm.engine.step_time import StepTime
+
+_NORMAL = NormalDist()
+
+
+def factor(spread: float, seed: int, *what: object) -> float:
+    """A draw with mean 1 and standard deviation `spread`, lognormal, so never negative; `what` names the draw."""
+    if not spread:
+        return 1.0
+    digest = hashlib.blake2b(repr((seed, *what)).encode(), digest_size=8).digest()
+    uniform = (int.from_bytes(digest, "big") + 0.5) / 2**64
+    variance = math.log1p(spread**2)
+    return math.exp(math.sqrt(variance) * _NORMAL.inv_cdf(uniform) - variance / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Any step time but `fixed`, each step longer or shorter by chance.
+
+    `spread`: standard deviation as a share of the mean. A step is told from others by the first request of its batch
+    and how far that has come.
+    """
+
+    step_time: StepTime
+    spread: float
+    seed: int = 0
+
+    def seconds(self, output: SchedulerOutput) -> float:
+        seconds = self.step_time.seconds(output)
+        if not seconds:
+            return seconds
+        first = output.requests[0]
+        return seconds * factor(self.spread, self.seed, first.request_id, first.num_computed_tokens)
+
+
+def spread_pacing(pacing: Pacing, spread: float, seed: int, request_id: str) -> Pacing:
+    """The same for `fixed`: a request's own pacing. What is before its first token varies together, its pace alone."""
+    before = factor(spread, seed, request_id, "ttft")
+    after = factor(spread, seed, request_id, "itl")
+    return Pacing(pacing.queue * before, pacing.ttft * before, pacing.itl * after)

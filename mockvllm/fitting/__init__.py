@@ -1,0 +1,1 @@
+"""From measurements of a server to the constants of a step time."""
