@@ -107,7 +107,11 @@ class Serving:
         window.check_text(ask, prompt)
         size = window.truncate_to(ask)
         limit = window.input_budget(ask) + 1 if size is None else None
-        token_ids = self.config.tokenizer.encode(prompt, add_special_tokens=request.add_special_tokens, limit=limit)
+        special = request.add_special_tokens
+        try:
+            token_ids = self.config.tokenizer.encode(prompt, add_special_tokens=special, limit=limit)
+        except TypeError as error:  # a lone surrogate is no text to the tokenizers package
+            raise invalid(str(error)) from None
         if size is not None and len(token_ids) > size:
             token_ids = token_ids[:size] if request.truncation_side == "right" else token_ids[len(token_ids) - size :]
         window.check_tokens(ask, len(token_ids))

@@ -29,9 +29,8 @@ def _is_json(content_type: bytes | None) -> bool:
 def _parse_json(raw: bytes) -> Any:
     try:
         return _decode(raw)
-    except (
-        msgspec.MsgspecError
-    ):  # the standard library takes more than that (NaN, a BOM, lone surrogates): it has the last word
+    except (msgspec.MsgspecError, RecursionError):
+        # the standard library takes more (NaN, a BOM, lone surrogates), and its words are those of FastAPI's errors
         return _parse_json_leniently(raw)
 
 
