@@ -39,7 +39,7 @@ def deliver(outputs: list[RequestOutput], now: float) -> None:
     for output in outputs:
         choice = output.request.owner
         try:
-            choice.deliver(output)
+            choice.exchange.deliver(choice, output)
         except Exception:
             log.exception("the answer of %s could not be written", output.request.request_id)
             choice.exchange.fail()

@@ -42,9 +42,6 @@ class Choice:
         self.pending = 0
         self.finish: RequestOutput | None = None
 
-    def deliver(self, output: RequestOutput) -> None:
-        self.exchange.deliver(self, output)
-
 
 class Exchange:
     """What streams and whole answers share: the choices, their end, and the client's leaving."""
@@ -91,26 +88,30 @@ class Exchange:
 class Stream(Exchange):
     """Events as they come. While the peer cannot keep up tokens are only counted, and go out merged, as vLLM's do."""
 
-    __slots__ = ("_backlog",)
+    __slots__ = ("_backlog", "_can_stop")
 
     def __init__(self, prepared: Prepared, driver: Driver, entry: Entry, sink: Sink) -> None:
         super().__init__(prepared, driver, entry, sink)
         self._backlog = False
+        self._can_stop = prepared.answer.can_stop
 
     def deliver(self, choice: Choice, output: RequestOutput) -> None:
+        """The hot path: tokens that are due, to a peer that keeps up."""
+        num_tokens = output.num_new_tokens
         if self._backlog or not self.sink.ready(self._drain):
             self._hold_back(choice, output)
-            return
-        num_tokens = output.num_new_tokens
-        if output.finish_reason is None:
+        elif output.finish_reason is not None:
+            payload = self._chunks(choice, num_tokens - 1) if num_tokens > 1 else b""
+            self._write(payload + self._finish(choice, output, min(num_tokens, 1)), num_tokens)
+        elif self._can_stop:
             self._write(self._chunks(choice, num_tokens), num_tokens)
-            return
-        payload = self._chunks(choice, num_tokens - 1) if num_tokens > 1 else b""
-        self._write(payload + self._finish(choice, output, min(num_tokens, 1)), num_tokens)
+        elif payload := self.answer.chunks(choice.index, num_tokens):
+            self.sink.write(payload, False)
+            self.entry.wrote(num_tokens, len(payload))
 
     def _chunks(self, choice: Choice, num_tokens: int) -> bytes:
         payload = self.answer.chunks(choice.index, num_tokens)
-        if self.answer.can_stop:
+        if self._can_stop:
             self.check_stop(choice)
         return payload
 
@@ -153,7 +154,7 @@ class Stream(Exchange):
             self._write(self._finish(choice, finish, pending), pending)
             return
         payload = self.answer.merged(choice.index, pending)
-        if self.answer.can_stop:
+        if self._can_stop:
             self.check_stop(choice)
         self._write(payload, pending)
 

@@ -11,17 +11,13 @@ EXTENSION = "mockvllm.connection"
 class Connection:
     """What a route may know of, and do to, the connection under it."""
 
-    __slots__ = ("closed_by_peer", "on_writable", "protocol")
+    __slots__ = ("closed_by_peer", "on_writable", "protocol", "writable")
 
     def __init__(self, protocol: "Protocol") -> None:
         self.protocol = protocol
         self.closed_by_peer: Literal["fin", "rst"] | None = None
         self.on_writable: Callable[[], None] | None = None
-
-    @property
-    def writable(self) -> bool:
-        """False while the peer reads too slowly and the transport's buffer is above its high-water mark."""
-        return not self.protocol.flow.write_paused
+        self.writable = True  # False while the peer reads too slowly: the buffer is above its high-water mark
 
     @property
     def unsent_bytes(self) -> int:
@@ -54,8 +50,13 @@ class Protocol(HttpToolsProtocol):
             self.connection.closed_by_peer = "rst"
         super().connection_lost(exc)
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self.connection.writable = False
+
     def resume_writing(self) -> None:
         super().resume_writing()
+        self.connection.writable = True
         if self.connection.on_writable is not None:
             self.connection.on_writable()
 

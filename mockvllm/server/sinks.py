@@ -43,12 +43,11 @@ class DrivenSink:
         self._connection.abort()
 
     def _drive(self, message: Message) -> None:
-        coroutine: Any = self._send(message)
         try:
-            coroutine.send(None)
+            self._send(message).send(None)  # type: ignore[attr-defined]
         except StopIteration:
             return
-        coroutine.close()
+        self.abort()
         raise RuntimeError("send() waited although the connection was writable")
 
 

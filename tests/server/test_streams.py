@@ -138,7 +138,7 @@ def test_l7_health_and_models(lesson: support.Service) -> None:
 )
 def test_l7_a_limit_cuts_the_sentence(lesson: support.Service, limit: int, text: str, seconds: float) -> None:
     took, answer = median_seconds(lesson, chat(QUESTION, max_completion_tokens=limit))
-    assert seconds - 0.001 <= took < seconds + 0.08
+    assert seconds - 0.001 <= took < seconds + 0.10
     assert answer["choices"][0]["message"]["content"] == text
     assert answer["choices"][0]["finish_reason"] == "length"
     usage = answer["usage"]
@@ -158,7 +158,9 @@ def test_l7_a_stream_of_seven_events(lesson: support.Service) -> None:
     assert (seen[5]["choices"], seen[5]["usage"]["total_tokens"]) == ([], 8)
     assert seen[6] == "[DONE]"
     assert len(events(arrivals[0][1])) == 2  # the role and the first token arrive together
-    assert [at for at, _ in arrivals] == pytest.approx([0.30, 0.34, 0.38, 0.42], abs=0.08)
+    assert len(arrivals) == 4
+    for (at, _), due in zip(arrivals, [0.30, 0.34, 0.38, 0.42], strict=True):
+        assert due - 0.001 <= at < due + 0.15
 
 
 def test_l7_without_a_limit_the_sentence_ends_on_its_last_word(lesson: support.Service) -> None:
@@ -174,6 +176,6 @@ def test_l7_without_a_limit_the_sentence_ends_on_its_last_word(lesson: support.S
 def test_l7_the_pace_and_the_sentence_are_the_users() -> None:
     with support.serve("--ttft-ms", "100", "--itl-ms", "10", "--answer", "echo", "--served-model-name", "m") as server:
         took, answer = median_seconds(server, chat("uno dos tres cuatro", model="m"))
-        assert 0.129 <= took < 0.19
+        assert 0.129 <= took < 0.23
         assert answer["choices"][0]["message"]["content"] == "uno dos tres cuatro"
         assert answer["model"] == "m"
