@@ -23,6 +23,7 @@ from mockvllm.planning import dtypes, plots, reference
 from mockvllm.planning.errors import InputError
 from mockvllm.planning.gpus import GPUS, find_gpu
 from mockvllm.planning.hf_config import read_config
+from mockvllm.planning.kv_cache import KVCache, check_tensor_parallel
 from mockvllm.planning.memory import Replica
 from mockvllm.planning.memory_plan import Limits, Load, MemoryPlan, plan_memory
 from mockvllm.planning.model import Model, read_model, reference_model
@@ -36,7 +37,7 @@ def memory(
     kv_dtype: Annotated[str, typer.Option(help="of the KV cache: auto, bf16, fp8")] = "auto",
     gpu: Annotated[str, typer.Option(help=f"one of {', '.join(GPUS)}")] = "",
     gpu_bytes: Annotated[int | None, option(whole, "memory of one GPU, if no --gpu is named [80e9]", "BYTES")] = None,
-    tensor_parallel_size: Annotated[int, option(whole)] = REPLICA.tensor_parallel_size,
+    tensor_parallel_size: Annotated[int | None, option(whole, "[2, or 1 where the heads cannot be halved]")] = None,
     pipeline_parallel_size: Annotated[int, option(whole)] = REPLICA.pipeline_parallel_size,
     gpu_memory_utilization: Annotated[float, option(positive, metavar="SHARE")] = REPLICA.gpu_memory_utilization,
     overhead_bytes: Annotated[int, option(whole_or_zero, "on all GPUs together", "BYTES")] = REPLICA.overhead_bytes,
@@ -56,13 +57,14 @@ def memory(
 ) -> None:
     """Parameters, weights, KV cache; how many sequences and users fit. Without CONFIG: Llama 3.3 70B in FP8."""
     model = read_model(read_config(config), assume_architecture) if config else reference_model()
+    kv = model.kv_cache(kv_dtype)
     parts = dtypes.bytes_by_part(model.parameters, _weights_dtype(model, dtype, config))
     counted = math.ceil(sum(parts.values())) if config or dtype else reference.WEIGHTS_BYTES
     replica = Replica(
         weights_bytes=weights_bytes or counted,
         gpu_memory_bytes=_gpu_bytes(gpu, gpu_bytes),
         gpu_memory_utilization=gpu_memory_utilization,
-        tensor_parallel_size=tensor_parallel_size,
+        tensor_parallel_size=tensor_parallel_size or _tensor_parallel_size(model, kv),
         pipeline_parallel_size=pipeline_parallel_size,
         overhead_bytes=overhead_bytes,
     )
@@ -75,7 +77,7 @@ def memory(
         rate=rate,
         replicas=replicas,
     )
-    plan = plan_memory(model, model.kv_cache(kv_dtype), replica, limits, load)
+    plan = plan_memory(model, kv, replica, limits, load)
     if plot:
         plots.save(plots.memory_picture(parts, replica), plot)
     if as_json:
@@ -87,6 +89,15 @@ def memory(
 def _weights_dtype(model: Model, dtype: str, config: Path | None) -> dtypes.WeightsDtype:
     """The flag's, or what the config says; the reference model comes in FP8."""
     return dtypes.parse_weights_dtype(dtype or "fp8") if dtype or not config else model.dtype
+
+
+def _tensor_parallel_size(model: Model, kv: KVCache) -> int:
+    """The reference replica's, or 1 for a model whose heads cannot be divided so."""
+    try:
+        check_tensor_parallel(model.shape.heads, kv.kv_heads, REPLICA.tensor_parallel_size)
+    except InputError:
+        return 1
+    return REPLICA.tensor_parallel_size
 
 
 def _gpu_bytes(gpu: str, gpu_bytes: int | None) -> int:

@@ -118,6 +118,7 @@ FAMILIES: Mapping[str, Family] = {
     "qwen3": QWEN3,
     "qwen3_moe": QWEN3,
     "qwen3_vl": QWEN3,
+    "qwen3_vl_moe": QWEN3,
     "seed_oss": Family(qkv_bias=Flag("attention_bias", True), out_bias=Flag("attention_out_bias")),
     "smollm3": Family(tied=True),
     "stablelm": Family(norm_vectors=2, qkv_bias=Flag("use_qkv_bias"), out_bias=NEVER),

@@ -103,7 +103,7 @@ def override_line(num_gpu_blocks: int, num_gpu_blocks_override: int) -> str:
 
 
 def check_tensor_parallel(heads: int, kv_heads: int, tensor_parallel_size: int) -> None:
-    """vLLM's conditions. Raises InputError."""
+    """vLLM's conditions: heads are divided evenly, KV heads evenly or copied evenly. Raises InputError."""
     if heads % tensor_parallel_size:
         raise InputError(f"--tensor-parallel-size {tensor_parallel_size}: does not divide the {heads} attention heads")
     if kv_heads % tensor_parallel_size and tensor_parallel_size % kv_heads:

@@ -53,7 +53,7 @@ def test_the_lessons_weights(config: Path, dtype: str, gigabytes: float) -> None
 def test_every_published_config_can_be_planned(tmp_path: Path, name: str) -> None:
     path = tmp_path / f"{name}.json"
     path.write_text(json.dumps(RECORDED[name]), "utf-8")  # as an object under `config`
-    plan = show("plan", "memory", path, "--tensor-parallel-size", 1, "--gpu-bytes", "2e12")
+    plan = show("plan", "memory", path, "--gpu-bytes", "2e12")
     assert plan["parameters"] == RECORDED[name]["parameters"]
     assert plan["fits"]
 
@@ -175,6 +175,13 @@ def test_a_latent_cache_is_whole_on_every_gpu(tmp_path: Path) -> None:
     assert plan["num_gpu_blocks"] == plan["kv_room_bytes"] // 8 // (61 * 576 * 2 * 16)
     assert plan["sequences"] == plan["kv_room_bytes"] // 8 // (61 * 576 * 2 * 2250)
     assert any("each KV head is kept 8 times" in text for text in plan["assumed"])
+
+
+def test_heads_that_cannot_be_halved_stay_on_one_gpu(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(RECORDED["falcon-7b"]["config"]), "utf-8")  # 71 heads
+    assert show("plan", "memory", path)["kv_room_bytes"] == 72_000_000_000 - 2 * 6_921_720_704 - 5_000_000_000
+    assert "does not divide the 71 attention heads" in refusal("plan", "memory", path, "--tensor-parallel-size", 2)
 
 
 def test_a_pipeline_is_as_full_as_its_fullest_stage(config: Path) -> None:
