@@ -21,7 +21,7 @@ class _Event(msgspec.Struct, omit_defaults=True, gc=False, frozen=True, kw_only=
     """Keys at their default are left out; a key without a default is always there."""
 
 
-class _BlockStored(_Event, tag="BlockStored"):
+class _BlockStored(_Event, tag="BlockStored", frozen=True):
     block_hashes: list[int | bytes]
     parent_block_hash: int | bytes | None
     token_ids: Sequence[int]
@@ -38,19 +38,19 @@ class _BlockStored(_Event, tag="BlockStored"):
     session_id: str | None = None
 
 
-class _BlockStoredWithLookahead(_BlockStored, tag="BlockStored"):
+class _BlockStoredWithLookahead(_BlockStored, tag="BlockStored", frozen=True):
     """With this key the type has 16: msgspec then writes the map's size in 16 bits, whatever is left out."""
 
     lookahead_token_ids: list[int] | None = None
 
 
-class _BlockRemoved(_Event, tag="BlockRemoved"):
+class _BlockRemoved(_Event, tag="BlockRemoved", frozen=True):
     block_hashes: list[int | bytes]
     medium: str | None
     group_idx: int | None = None
 
 
-class _AllBlocksCleared(_Event, tag="AllBlocksCleared"):
+class _AllBlocksCleared(_Event, tag="AllBlocksCleared", frozen=True):
     pass
 
 
