@@ -140,7 +140,8 @@ class PacedScheduler(Scheduler):
             elif self._self_preemption_ends_pass():
                 break
         for request in due_again:
-            self._deadlines.set(request, now)
+            if request.status is RUNNING:  # nobody behind it took its seat
+                self._deadlines.set(request, now)
 
     def _queue_time_has_passed(self, request: Request) -> None:
         request.next_deadline = None

@@ -1,0 +1,195 @@
+"""Lockstep changes nothing: every event, at its time, with its figures, is that of stepping request by request."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mockvllm import profiles
+from mockvllm.clock import VirtualClock
+from mockvllm.clock.driver import Driver
+from mockvllm.engine import (
+    Engine,
+    EngineCore,
+    EngineListener,
+    KVEvent,
+    Linear,
+    Request,
+    RequestOutput,
+    SchedulerConfig,
+    SchedulerOutput,
+    SchedulerStats,
+)
+
+
+@dataclass(frozen=True)
+class Speech:
+    """Ids from `first` on; a stop token at one place, or an end without one."""
+
+    first: int
+    stop_at: int | None = None
+    end: int | None = None
+
+    def token(self, index: int) -> int:
+        return self.tokens(index, index + 1)[0]
+
+    def tokens(self, start: int, stop: int) -> Sequence[int]:
+        return [STOP if index == self.stop_at else self.first + index for index in range(start, stop)]
+
+
+STOP = 3
+
+
+@dataclass(frozen=True)
+class Visit:
+    """A request, and when its client leaves."""
+
+    at: float
+    prompt: int
+    shared: int
+    max_tokens: int
+    priority: int = 0
+    stop_at: int | None = None
+    end: int | None = None
+    leaves_after: float | None = None
+
+    def request(self, index: int) -> Request:
+        shared = min(self.shared, self.prompt)
+        return Request(
+            f"r{index}",
+            [*range(10, 10 + shared), *range(1000 * (index + 1), 1000 * (index + 1) + self.prompt - shared)],
+            self.max_tokens,
+            Speech(1_000_000 * (index + 1), self.stop_at, self.end),
+            self.at,
+            priority=self.priority,
+            stop_token_ids=(STOP,) if self.stop_at is not None else (),
+        )
+
+
+class Record(EngineListener):
+    """Everything that is told, in order, the results of a step apart."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[object, ...]] = []
+        self.times: list[float] = []
+        self.said: dict[str, list[int]] = {}  # by which updates a request was given its tokens
+        self.listed = 0
+
+    def queued(self, request: Request, now: float) -> None:
+        self.events.append(("queued", now, request.request_id))
+
+    def scheduled(self, request: Request, num_hit_tokens: int, now: float) -> None:
+        self.events.append(("scheduled", now, request.request_id, num_hit_tokens, request.num_tokens))
+
+    def preempted(self, request: Request, num_computed_tokens: int, num_blocks: int, now: float) -> None:
+        said = (request.num_output_tokens, request.num_in_flight_tokens, request.last_token_at)
+        self.events.append(("preempted", now, request.request_id, num_computed_tokens, num_blocks, *said))
+
+    def batch(self, output: SchedulerOutput, now: float) -> None:
+        self.events.append(
+            ("batch", now, output.total_num_scheduled_tokens, output.num_seqs, output.num_decodes, output.num_kv_tokens)
+        )
+        assert sum(context for _, context in output.contexts()) == output.num_kv_tokens
+
+    def finished(self, request: Request, num_blocks: int, now: float) -> None:
+        times = (request.scheduled_at, request.first_token_at, request.last_token_at)
+        self.events.append(
+            ("finished", now, request.request_id, request.finish_reason, num_blocks, request.num_output_tokens, *times)
+        )
+
+    def kv(self, events: Sequence[KVEvent], now: float) -> None:
+        self.events += [("kv", now, type(event).__name__, getattr(event, "block_hashes", ())) for event in events]
+
+    def step(self, results: Sequence[RequestOutput], stats: SchedulerStats, now: float) -> None:
+        num_tokens = sum(result.num_new_tokens for result in results) + stats.num_lockstep_tokens
+        self.listed += len(results)
+        usage, cache = stats.kv_cache_usage, stats.prefix_cache_stats
+        figures = (stats.num_running_reqs, stats.num_waiting_reqs, usage, cache.queries, cache.hits)
+        self.events.append(("step", now, num_tokens, *figures))
+
+
+def play(
+    config: SchedulerConfig, step_time: Linear, visits: Sequence[Visit], profile: str, lockstep: bool, loop: int = 0
+) -> Record:
+    """The visits arrive at their times; each of the first `loop` that ends is followed by another of its kind."""
+    record, clock = Record(), VirtualClock()
+    rules = profiles.load(profile).scheduler
+    engine = Engine(config, step_time, listeners=[record], rules=rules, lockstep=lockstep)
+    sent = 0
+
+    def deliver(results: list[RequestOutput], now: float) -> None:
+        nonlocal loop
+        for result in results:
+            if result.finish_reason is not None and loop > 0:
+                loop -= 1
+                send(visits[result.request.owner])
+
+    def send(visit: Visit) -> None:
+        nonlocal sent
+        request = visit.request(sent)
+        request.owner = visits.index(visit)
+        request.arrival_time = clock.now()
+        sent += 1
+        if engine.fits(visit.prompt + visit.max_tokens):
+            driver.add(request)
+        if visit.leaves_after is not None:
+            clock.call_at(clock.now() + visit.leaves_after, lambda: driver.abort(request))
+
+    driver = Driver(EngineCore(engine), clock, deliver)
+    for visit in visits:
+        clock.call_at(visit.at, lambda visit=visit: send(visit))
+    clock.run()
+    assert not engine.has_requests
+    assert engine.num_free_blocks == config.num_gpu_blocks - 1
+    return record
+
+
+moments = st.integers(0, 60).map(lambda tick: tick / 8)
+visits = st.builds(
+    Visit,
+    at=moments,
+    prompt=st.integers(1, 40),
+    shared=st.sampled_from([0, 8, 40]),
+    max_tokens=st.integers(1, 60),
+    priority=st.integers(0, 2),
+    stop_at=st.none() | st.integers(0, 70),
+    end=st.none() | st.integers(1, 70),
+    leaves_after=st.none() | moments,
+)
+configs = st.builds(
+    SchedulerConfig,
+    num_gpu_blocks=st.integers(20, 80),
+    block_size=st.sampled_from([1, 2, 4, 16]),
+    max_num_seqs=st.integers(1, 8),
+    max_num_batched_tokens=st.sampled_from([3, 8, 20, 64, 1000]),
+    max_model_len=st.sampled_from([50, 70, 1000]),
+    enable_prefix_caching=st.booleans(),
+    long_prefill_token_threshold=st.sampled_from([0, 0, 5]),
+    policy=st.sampled_from(["fcfs", "priority"]),
+    scheduler_reserve_full_isl=st.booleans(),
+    watermark=st.sampled_from([0.0, 0.0, 0.1]),
+    prefill_schedule_interval=st.sampled_from([1, 1, 3]),
+    async_scheduling=st.booleans(),
+)
+step_times = st.builds(
+    Linear,
+    base=st.sampled_from([0.0, 0.125, 0.04]),
+    per_prefill_token=st.sampled_from([0.0, 0.001]),
+    per_decode_seq=st.sampled_from([0.0, 0.002]),
+    per_kv_token=st.sampled_from([0.0, 0.0001]),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    configs, step_times, st.lists(visits, min_size=1, max_size=12), st.sampled_from(profiles.NAMES), st.integers(0, 20)
+)
+def test_every_event_is_that_of_plain_stepping(
+    config: SchedulerConfig, step_time: Linear, visits: list[Visit], profile: str, loop: int
+) -> None:
+    plain = play(config, step_time, visits, profile, lockstep=False, loop=loop)
+    together = play(config, step_time, visits, profile, lockstep=True, loop=loop)
+    for event, expected in zip(together.events, plain.events, strict=False):
+        assert event == expected
+    assert len(together.events) == len(plain.events)
