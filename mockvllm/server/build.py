@@ -1,19 +1,24 @@
 """From settings to a backend: which engine, which clock, who listens."""
 
 import asyncio
+import os
+from collections.abc import Mapping
 
 from mockvllm import profiles
 from mockvllm.clock import Clock, LiveClock, ManualClock
 from mockvllm.clock.driver import Driver
-from mockvllm.engine import Engine, EngineCore, Fixed, Linear, Pacing, SchedulerConfig, StepTime
+from mockvllm.engine import Engine, EngineCore, Fixed, Linear, Pacing, SchedulerConfig, StepTime, hash_block
 from mockvllm.planning.memory import reference_num_gpu_blocks
+from mockvllm.profiles import Profile
+from mockvllm.server import kv_events, kv_events_config
 from mockvllm.server.backend import Backend, deliver
 from mockvllm.server.chat import ChatServing
 from mockvllm.server.journal import Journal
+from mockvllm.server.kv_events import KVEvents, block_hasher
 from mockvllm.server.metrics import Metrics
 from mockvllm.server.metrics.cache_config import cache_config_labels
 from mockvllm.server.serving_config import serving_config
-from mockvllm.settings import Environment, Settings
+from mockvllm.settings import Environment, Settings, SettingsError
 from mockvllm.settings.derive import BLOCK_SIZE, Derived, derive
 from mockvllm.settings.kv_room import check_kv_room
 from mockvllm.settings.model_limit import model_limit
@@ -68,7 +73,21 @@ def scheduler_config(settings: Settings, derived: Derived, blocks: int) -> Sched
     )
 
 
-def build_backend(settings: Settings, environment: Environment, loop: asyncio.AbstractEventLoop) -> Backend:
+def start_kv_events(settings: Settings, profile: Profile, environ: Mapping[str, str]) -> KVEvents | None:
+    """The publisher that `--kv-events-config` asks for, its sockets open. SettingsError when that cannot be."""
+    try:
+        config = kv_events_config.parse(settings.kv_events_config)
+        return kv_events.start(config, settings.data_parallel_rank or 0, profile.scheduler, environ)
+    except ValueError as error:
+        raise SettingsError(str(error)) from None
+
+
+def build_backend(
+    settings: Settings,
+    environment: Environment,
+    loop: asyncio.AbstractEventLoop,
+    environ: Mapping[str, str] = os.environ,
+) -> Backend:
     """Everything behind the routes. SettingsError when the longest request does not fit the KV cache, among others."""
     profile = profiles.load(settings.profile)
     blocks = num_gpu_blocks(settings, settings.block_size or BLOCK_SIZE)
@@ -77,12 +96,16 @@ def build_backend(settings: Settings, environment: Environment, loop: asyncio.Ab
     clock = make_clock(settings, loop)
     journal = Journal(settings.journal_size, derived.block_size)
     config = scheduler_config(settings, derived, blocks)
+    events = start_kv_events(settings, profile, environ)
     labels = cache_config_labels(settings, config, derived.gpu_memory_utilization)
     metrics = Metrics(settings.model_names[0], labels)
     engine = Engine(
         config,
         make_step_time(settings),
-        listeners=[journal, metrics],
+        hash_block=block_hasher(settings.prefix_caching_hash_algo, profile.scheduler, environ)
+        if events
+        else hash_block,
+        listeners=[journal, metrics, *([events] if events else [])],
         rules=profile.scheduler,
         max_tokens_per_result=settings.events_per_write,
     )
@@ -98,4 +121,5 @@ def build_backend(settings: Settings, environment: Environment, loop: asyncio.Ab
         journal=journal,
         metrics=metrics,
         chat=ChatServing(serving_config(settings, derived, profile)),
+        kv_event_sources=kv_events.sources({settings.data_parallel_rank or 0: events}) if events else {},
     )
