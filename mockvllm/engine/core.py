@@ -27,7 +27,7 @@ class EngineCore:
     @property
     def has_tokens_under_way(self) -> bool:
         """Whether a batch that is scheduled and not yet complete computes anything."""
-        return any(batch.requests for batch in self._batches)
+        return any(batch.total_num_scheduled_tokens for batch in self._batches)
 
     @property
     def has_work(self) -> bool:
@@ -46,7 +46,7 @@ class EngineCore:
             return self._batches[0] if self._batches else None
         batch = engine.schedule(now)
         self._batches.append(batch)
-        if len(self._batches) < self._queue_size and (batch.requests or engine.has_requests):
+        if len(self._batches) < self._queue_size and (batch.total_num_scheduled_tokens or engine.has_requests):
             return None
         return self._batches[0]
 

@@ -7,6 +7,7 @@ from mockvllm.engine.hashing import HashBlock, hash_block
 from mockvllm.engine.kv_cache import KVCacheManager, PrefixCacheStats
 from mockvllm.engine.kv_events import KVEvent
 from mockvllm.engine.listener import EngineListener, Listeners
+from mockvllm.engine.lockstep_scheduler import LockstepScheduler
 from mockvllm.engine.output import RequestOutput, SchedulerOutput, SchedulerStats
 from mockvllm.engine.paced import PacedScheduler
 from mockvllm.engine.request import FinishReason, Request, RequestStatus
@@ -22,6 +23,10 @@ class Engine:
     `rules` are those of a release (default: 0.33.0); ValueError if `config` sets an option that it lacks. Under
     `Fixed` scheduling is synchronous whatever `config.async_scheduling` says, and a result carries at most
     `max_tokens_per_result` tokens.
+
+    With `lockstep` (not under `Fixed`) requests that decode alike are advanced together. Everything happens as it does
+    without, but `update` returns no results for their tokens (`SchedulerStats.num_lockstep_tokens` counts them), and
+    what the engine keeps on them is up to date only when they end, when they are preempted, and after `settle`.
     """
 
     def __init__(
@@ -33,6 +38,7 @@ class Engine:
         *,
         rules: SchedulerRules | None = None,
         max_tokens_per_result: int = 16,
+        lockstep: bool = False,
     ) -> None:
         self.config = config
         self.step_time = step_time
@@ -49,7 +55,8 @@ class Engine:
                 config, rules, self.kv_cache, self._listeners, step_time.pacing, max_tokens_per_result
             )
         else:
-            self.scheduler = Scheduler(config, rules, self.kv_cache, self._listeners, self.async_scheduling)
+            kind = LockstepScheduler if lockstep else Scheduler
+            self.scheduler = kind(config, rules, self.kv_cache, self._listeners, self.async_scheduling)
 
     def add(self, request: Request, now: float) -> None:
         """Puts a request into the waiting queue. A prompt that never fits (`fits`) blocks the queue, as in vLLM."""
@@ -126,6 +133,10 @@ class Engine:
         running requests first."""
         return self.scheduler.reset_prefix_cache(reset_running, now)
 
+    def settle(self) -> None:
+        """Brings every request up to date that decodes in lockstep."""
+        self.scheduler.settle()
+
     def take_kv_events(self) -> list[KVEvent]:
         """KV events that no update has passed on yet, and no update will."""
         events = self._kv_events[:]
@@ -138,6 +149,7 @@ class Engine:
             num_waiting_reqs=self.num_waiting,
             kv_cache_usage=self.kv_cache.usage,
             prefix_cache_stats=self.kv_cache.prefix_cache_stats,
+            num_lockstep_tokens=self.scheduler.num_lockstep_tokens,
         )
         self.kv_cache.prefix_cache_stats = PrefixCacheStats()
         return stats

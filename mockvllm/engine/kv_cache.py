@@ -92,6 +92,11 @@ class KVCacheManager:
         self._extend(request, [], end)
         return True
 
+    def append_block(self, request: Request) -> None:
+        """One more block, which must be free, for a request whose blocks are full. Only without prefix caching."""
+        request.block_ids += self.pool.get_new_blocks(1)
+        request.num_slots += self.block_size
+
     def _extend(self, request: Request, hits: list[int], end: int) -> None:
         blocks = request.block_ids
         blocks += hits

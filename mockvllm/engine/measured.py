@@ -37,9 +37,8 @@ class Point(NamedTuple):
 
 
 def step_figures(output: SchedulerOutput) -> StepFigures:
-    decodes = output.num_scheduled_tokens.count(1)
-    kv_tokens = sum(request.num_computed_tokens for request in output.requests)
-    return StepFigures(output.total_num_scheduled_tokens - decodes, decodes, kv_tokens)
+    decodes = output.num_decodes
+    return StepFigures(output.total_num_scheduled_tokens - decodes, decodes, output.num_kv_tokens)
 
 
 def read_points(text: str, source: str) -> list[Point]:
@@ -103,7 +102,7 @@ class Table:
 
     def seconds(self, output: SchedulerOutput) -> float:
         """An empty batch takes no time."""
-        return self.at(step_figures(output)) if output.requests else 0.0
+        return self.at(step_figures(output)) if output.num_seqs else 0.0
 
     def at(self, figures: StepFigures) -> float:
         """Seconds of a step with these figures, never negative."""
@@ -138,7 +137,7 @@ class Trace:
 
     def seconds(self, output: SchedulerOutput) -> float:
         """An empty batch takes no time."""
-        return self.at(step_figures(output)) if output.requests else 0.0
+        return self.at(step_figures(output)) if output.num_seqs else 0.0
 
     def at(self, figures: StepFigures) -> float:
         """Seconds of a step with these figures."""

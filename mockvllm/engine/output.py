@@ -1,8 +1,11 @@
 """What a step consists of, and what came out of it."""
 
+from collections.abc import Collection, Iterator
+
 import msgspec
 
 from mockvllm.engine.kv_cache import PrefixCacheStats
+from mockvllm.engine.lockstep import Lockstep
 from mockvllm.engine.request import FinishReason, Request
 
 
@@ -12,7 +15,8 @@ class SchedulerOutput(msgspec.Struct):
     `num_scheduled_tokens`: tokens of each request that the step computes. `num_new_tokens`: tokens of each that the
     update will deliver (0 while a prompt is not complete). `step_seconds`: how long the step takes (0 under `fixed`).
     While the batch is being made, `budget` is how many tokens it may still take; `preempted` tells that somebody had to
-    leave for it.
+    leave for it. The members of `lockstep`, if there are any, are given one token each and are not listed; whoever asks
+    for figures right after schedule() gets theirs too.
     """
 
     budget: int
@@ -22,6 +26,50 @@ class SchedulerOutput(msgspec.Struct):
     total_num_scheduled_tokens: int = 0
     step_seconds: float = 0.0
     preempted: bool = False
+    lockstep: Lockstep | None = None
+
+    @property
+    def num_seqs(self) -> int:
+        """Requests that take part."""
+        return len(self.requests) + (len(self.lockstep) if self.lockstep else 0)
+
+    @property
+    def num_decodes(self) -> int:
+        """Requests that are given a single token."""
+        return self.num_scheduled_tokens.count(1) + (len(self.lockstep) if self.lockstep else 0)
+
+    @property
+    def num_kv_tokens(self) -> int:
+        """Tokens whose KV is read: of each request all that it has once the step is done."""
+        listed = sum(request.num_computed_tokens for request in self.requests)
+        return listed + (self.lockstep.num_computed_tokens if self.lockstep else 0)
+
+    @property
+    def num_attention_pairs(self) -> int:
+        """Pairs of a token that is computed and one that it looks at: itself, and all before it."""
+        pairs = self.num_kv_tokens
+        for request, count in zip(self.requests, self.num_scheduled_tokens, strict=True):
+            if count > 1:
+                pairs += (count - 1) * request.num_computed_tokens - count * (count - 1) // 2
+        return pairs
+
+    def first(self) -> tuple[str, int]:
+        """Id and context of the request that was scheduled first. Only of a batch that is not empty."""
+        first = self.requests[0] if self.requests else None
+        if self.lockstep:
+            member = self.lockstep.first()
+            if first is None or member.seat < first.seat:
+                return member.request_id, member.num_computed_tokens + self.lockstep.num_scheduled
+        assert first is not None
+        return first.request_id, first.num_computed_tokens
+
+    def contexts(self) -> Iterator[tuple[int, int]]:
+        """Of each request the tokens that it is given, and those that it has once the step is done."""
+        for request, num_scheduled_tokens in zip(self.requests, self.num_scheduled_tokens, strict=True):
+            yield num_scheduled_tokens, request.num_computed_tokens
+        if self.lockstep:
+            for num_computed_tokens in self.lockstep.contexts():
+                yield 1, num_computed_tokens
 
     def add(self, request: Request, num_scheduled_tokens: int, num_new_tokens: int) -> None:
         self.requests.append(request)
@@ -39,6 +87,13 @@ class SchedulerOutput(msgspec.Struct):
         self.budget += num_scheduled_tokens
         return num_scheduled_tokens
 
+    def unlist(self, members: Collection[Request]) -> None:
+        """Takes requests off the lists that go on in lockstep."""
+        kept = [index for index, request in enumerate(self.requests) if request not in members]
+        self.requests = [self.requests[index] for index in kept]
+        self.num_scheduled_tokens = [self.num_scheduled_tokens[index] for index in kept]
+        self.num_new_tokens = [self.num_new_tokens[index] for index in kept]
+
 
 class RequestOutput(msgspec.Struct, gc=False):
     """What one update brought for one request: `num_new_tokens` more of its tokens (0: only its end)."""
@@ -50,9 +105,13 @@ class RequestOutput(msgspec.Struct, gc=False):
 
 
 class SchedulerStats(msgspec.Struct):
-    """The engine after an update; `prefix_cache_stats` counts since the update before. Usage is a share, 0 to 1."""
+    """The engine after an update; `prefix_cache_stats` counts since the update before. Usage is a share, 0 to 1.
+
+    `num_lockstep_tokens`: how many requests got one token each without a result of their own (`Engine`, `lockstep`).
+    """
 
     num_running_reqs: int
     num_waiting_reqs: int
     kv_cache_usage: float
     prefix_cache_stats: PrefixCacheStats
+    num_lockstep_tokens: int = 0

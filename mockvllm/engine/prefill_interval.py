@@ -35,7 +35,7 @@ class PrefillInterval:
         """Counts the step that was just scheduled, unless it is empty. None: nobody could be admitted in it."""
         if num_left_waiting is not None and not self.held:
             self._left_waiting = num_left_waiting > 0
-        if not output.requests:
+        if not output.total_num_scheduled_tokens:
             return
         if self._admitted_prefill or any(request in output.requests for request in self._prefilling):
             self._steps_since_prefill = 0

@@ -93,6 +93,7 @@ class Request:
     is_prefill_chunk: bool = field(default=False, init=False)  # its last step left prompt tokens to compute
     num_cached_tokens: int = field(default=0, init=False)  # the prefix-cache hit of the first admission
     num_preemptions: int = field(default=0, init=False)
+    seat: int = field(default=0, init=False)  # its place in the order of admission (lockstep)
 
     block_ids: list[int] = field(default_factory=list, init=False)
     num_slots: int = field(default=0, init=False)  # tokens its blocks can hold

@@ -79,7 +79,7 @@ class Roofline:
 
     def seconds(self, output: SchedulerOutput) -> float:
         """An empty batch takes no time."""
-        return self.batch_seconds(self._figures(output)) if output.requests else 0.0
+        return self.batch_seconds(self._figures(output)) if output.num_seqs else 0.0
 
     def front_end_seconds(self, num_running: int) -> float:
         """What a client waits for its first token beyond the engine, with so many requests running."""
@@ -89,16 +89,12 @@ class Roofline:
         return self.efficiency.step + self._matrices(batch) + self._attention(batch) + self._exchange(batch)
 
     def _figures(self, output: SchedulerOutput) -> Batch:
-        requests, counts = output.requests, output.num_scheduled_tokens
-        contexts = [request.num_computed_tokens for request in requests]
         share, window = self.model.sliding_kv_share, self.model.window
-        kv_tokens: float = sum(contexts)
+        kv_tokens: float = output.num_kv_tokens
         if share:
-            kv_tokens = (1 - share) * kv_tokens + share * sum(min(context, window) for context in contexts)
-        pairs: float = sum(contexts)
-        if output.total_num_scheduled_tokens > len(requests):
-            pairs = sum(count * (context - (count - 1) / 2) for count, context in zip(counts, contexts, strict=True))
-        return Batch(output.total_num_scheduled_tokens, kv_tokens, pairs)
+            in_window = sum(min(context, window) for _, context in output.contexts())
+            kv_tokens = (1 - share) * kv_tokens + share * in_window
+        return Batch(output.total_num_scheduled_tokens, kv_tokens, output.num_attention_pairs)
 
     def _matrices(self, batch: Batch) -> float:
         """Weights are read once a step, those of an expert if any token chose it; every token computes with its own."""

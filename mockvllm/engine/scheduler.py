@@ -33,6 +33,7 @@ class Scheduler:
     """`running` is an ordered set: the order of admission."""
 
     NEW_TOKENS_OF_PREFILL: ClassVar[int] = 1  # how many tokens the step that completes a prompt brings
+    num_lockstep_tokens = 0  # how many the last update brought without a result for each
 
     def __init__(
         self,
@@ -105,6 +106,9 @@ class Scheduler:
         """Only under `fixed`: when schedule() has something to do."""
         return None
 
+    def settle(self) -> None:
+        """Brings the fields of all requests up to date."""
+
     def has_requests(self) -> bool:
         """Whether there is anything to schedule, or a finish that the next schedule() has yet to pass on."""
         if self.running or self.finished_since_schedule:
@@ -126,9 +130,9 @@ class Scheduler:
         admits = not output.preempted and self.pause_state is PauseState.UNPAUSED
         if admits and self.waiting:
             self._schedule_waiting(output, now)
+        output.total_num_scheduled_tokens = budget - output.budget
         if self._interval:
             self._interval.end(output, len(self.waiting) if admits else None)
-        output.total_num_scheduled_tokens = budget - output.budget
         return output
 
     def _prefill_threshold(self) -> int:
@@ -148,7 +152,7 @@ class Scheduler:
         held = self._interval is not None and self._interval.held
         placeholder = self._placeholder
         budget = output.budget
-        for request in list(self.running):
+        for request in self._listed():
             if budget <= 0:
                 break
             if (output.preempted and request.status is not RUNNING) or (held and request.is_prefill_chunk):
@@ -184,6 +188,10 @@ class Scheduler:
                 request.is_prefill_chunk = True
                 new.append(0)
         output.budget = budget
+
+    def _listed(self) -> list[Request]:
+        """The running requests that a batch lists, in the order of their admission."""
+        return list(self.running)
 
     def _self_preemption_ends_pass(self) -> bool:
         return self.config.policy == "fcfs" or self.rules.self_preemption_ends_priority_pass

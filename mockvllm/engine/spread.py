@@ -38,8 +38,7 @@ class Spread:
         seconds = self.step_time.seconds(output)
         if not seconds:
             return seconds
-        first = output.requests[0]
-        return seconds * factor(self.spread, self.seed, first.request_id, first.num_computed_tokens)
+        return seconds * factor(self.spread, self.seed, *output.first())
 
 
 def spread_pacing(pacing: Pacing, spread: float, seed: int, request_id: str) -> Pacing:

@@ -8,7 +8,8 @@ from mockvllm.engine.request import Pacing
 
 
 class StepTime(Protocol):
-    """Asked once a batch, right after it was scheduled."""
+    """Asked once a batch, right after it was scheduled. Reads the figures of a batch, never its lists: those leave out
+    who decodes in lockstep."""
 
     def seconds(self, output: SchedulerOutput) -> float: ...
 
@@ -37,11 +38,11 @@ class Linear:
     per_kv_token: float = 0.0
 
     def seconds(self, output: SchedulerOutput) -> float:
-        if not output.requests:
+        if not output.num_seqs:
             return 0.0
-        decodes = output.num_scheduled_tokens.count(1)
+        decodes = output.num_decodes
         prefill_tokens = output.total_num_scheduled_tokens - decodes
         seconds = self.base + self.per_prefill_token * prefill_tokens + self.per_decode_seq * decodes
         if self.per_kv_token:
-            seconds += self.per_kv_token * sum(request.num_computed_tokens for request in output.requests)
+            seconds += self.per_kv_token * output.num_kv_tokens
         return seconds

@@ -1,7 +1,8 @@
 """Lockstep changes nothing: every event, at its time, with its figures, is that of stepping request by request."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from itertools import product
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,7 +21,11 @@ from mockvllm.engine import (
     SchedulerConfig,
     SchedulerOutput,
     SchedulerStats,
+    StepTime,
 )
+from mockvllm.engine.measured import Point, StepFigures, Table, Trace
+from mockvllm.engine.roofline import Devices, ModelShape, Roofline
+from mockvllm.engine.spread import Spread
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ class Record(EngineListener):
 
 
 def play(
-    config: SchedulerConfig, step_time: Linear, visits: Sequence[Visit], profile: str, lockstep: bool, loop: int = 0
+    config: SchedulerConfig, step_time: StepTime, visits: Sequence[Visit], profile: str, lockstep: bool, loop: int = 0
 ) -> Record:
     """The visits arrive at their times; each of the first `loop` that ends is followed by another of its kind."""
     record, clock = Record(), VirtualClock()
@@ -172,12 +177,23 @@ configs = st.builds(
     prefill_schedule_interval=st.sampled_from([1, 1, 3]),
     async_scheduling=st.booleans(),
 )
-step_times = st.builds(
+linear = st.builds(
     Linear,
     base=st.sampled_from([0.0, 0.125, 0.04]),
     per_prefill_token=st.sampled_from([0.0, 0.001]),
     per_decode_seq=st.sampled_from([0.0, 0.002]),
     per_kv_token=st.sampled_from([0.0, 0.0001]),
+)
+SHAPE = ModelShape(
+    layers=2, hidden_size=64, query_size=64, kv_heads=2, kv_bytes=512, weight_bytes=1e6, weight_flops=1e6
+)
+DEVICES = Devices(count=1, memory_bandwidth=1e8, flops=1e9, link_bandwidth=1e8)
+POINTS = [Point(StepFigures(*corner), 0.01 + sum(corner) / 5000) for corner in product((0, 50), (0, 9), (0, 300))]
+step_times = st.one_of(
+    linear,
+    st.builds(Spread, linear, st.just(0.2), st.integers(0, 3)),
+    st.sampled_from([Roofline(SHAPE, DEVICES), Roofline(replace(SHAPE, sliding_kv_share=0.5, window=12), DEVICES)]),
+    st.sampled_from([Table(POINTS), Trace(POINTS)]),
 )
 
 
@@ -186,7 +202,7 @@ step_times = st.builds(
     configs, step_times, st.lists(visits, min_size=1, max_size=12), st.sampled_from(profiles.NAMES), st.integers(0, 20)
 )
 def test_every_event_is_that_of_plain_stepping(
-    config: SchedulerConfig, step_time: Linear, visits: list[Visit], profile: str, loop: int
+    config: SchedulerConfig, step_time: StepTime, visits: list[Visit], profile: str, loop: int
 ) -> None:
     plain = play(config, step_time, visits, profile, lockstep=False, loop=loop)
     together = play(config, step_time, visits, profile, lockstep=True, loop=loop)

@@ -1,0 +1,208 @@
+"""The scheduler for virtual time: requests that decode alike are advanced together.
+
+Between the tokens at which something may happen to a request, its part in a step is foreseen: it is given one token,
+and a block where it fills one. Such requests are members of a `Lockstep`, and no step touches them. Whoever is about to
+end leaves it; whenever the token budget or the free blocks might not do for all, everybody leaves and the step is that
+of `Scheduler`. So nothing is decided here that is not decided there.
+"""
+
+from bisect import bisect
+from collections import deque
+from collections.abc import Iterable
+from operator import attrgetter
+
+from mockvllm.engine.config import SchedulerConfig
+from mockvllm.engine.kv_cache import KVCacheManager
+from mockvllm.engine.listener import Listeners
+from mockvllm.engine.lockstep import Lockstep
+from mockvllm.engine.output import RequestOutput, SchedulerOutput
+from mockvllm.engine.request import FinishReason, Request
+from mockvllm.engine.scheduler import RUNNING, Scheduler
+from mockvllm.profiles.scheduler import SchedulerRules
+
+SHORTEST_STAY = 4  # batches for which joining is worth it
+
+_seat = attrgetter("seat")
+
+
+class LockstepScheduler(Scheduler):
+    """Of the running requests some are members of the lockstep, the others are listed in each batch."""
+
+    def __init__(
+        self,
+        config: SchedulerConfig,
+        rules: SchedulerRules,
+        kv_cache: KVCacheManager,
+        listeners: Listeners,
+        async_scheduling: bool,
+    ) -> None:
+        super().__init__(config, rules, kv_cache, listeners, async_scheduling)
+        self._lockstep = Lockstep(config.block_size, async_scheduling)
+        self._apart: dict[Request, None] = {}  # running, and not a member
+        self._batches: deque[SchedulerOutput] = deque()  # in flight
+        self._num_seats = 0
+        self._hashes_at_schedule = kv_cache.enable_caching and not async_scheduling
+
+    # --- who is listed
+
+    def _listed(self) -> list[Request]:
+        return sorted(self._apart, key=_seat)
+
+    def _take_seat(self, request: Request, num_hit_tokens: int, num_tokens: int, now: float) -> None:
+        self._num_seats += 1
+        request.seat = self._num_seats
+        self._apart[request] = None
+        super()._take_seat(request, num_hit_tokens, num_tokens, now)
+
+    def _leave_queue(self, request: Request) -> None:
+        self._apart.pop(request, None)
+        super()._leave_queue(request)
+
+    def _preempt(self, request: Request, now: float, drop_in_flight: bool = False) -> None:
+        if request in self._lockstep:
+            self._leave(request)
+        del self._apart[request]
+        super()._preempt(request, now, drop_in_flight)
+
+    def abort(self, request: Request, now: float, reason: FinishReason = "abort") -> None:
+        if request in self._lockstep:
+            self._leave(request)
+        super().abort(request, now, reason)
+
+    def reset_prefix_cache(self, reset_running: bool, now: float) -> bool:
+        self.settle()
+        return super().reset_prefix_cache(reset_running, now)
+
+    # --- coming and going of members
+
+    def _leave(self, request: Request) -> None:
+        """From now on it is listed, in the batches in flight too."""
+        self._lockstep.leave(request)
+        self._apart[request] = None
+        for batch in self._batches:
+            place = bisect(batch.requests, request.seat, key=_seat)
+            batch.requests.insert(place, request)
+            batch.num_scheduled_tokens.insert(place, 1)
+            batch.num_new_tokens.insert(place, 1)
+
+    def settle(self) -> None:
+        """Everybody leaves."""
+        self._list(list(self._lockstep))
+
+    def _let_join(self, results: Iterable[RequestOutput]) -> None:
+        """Of those who have just been given a token, whoever goes on alike for a while."""
+        joining: dict[Request, int] = {}
+        for result in results:
+            request = result.request
+            if request.status is RUNNING and self._is_steady(request):
+                stay = self._foreseen_batches(request)
+                if stay >= SHORTEST_STAY:
+                    joining[request] = stay
+        if not joining:
+            return
+        for batch in self._batches:
+            batch.unlist(joining)
+        for request, stay in joining.items():
+            del self._apart[request]
+            self._lockstep.join(request, stay)
+
+    def _is_steady(self, request: Request) -> bool:
+        """Whether every batch in flight gives it one token, and the next one is to give it one."""
+        in_flight = len(self._batches)
+        placeholders = in_flight * self._placeholder
+        return (
+            not request.is_prefill_chunk
+            and not request.num_stale_tokens
+            and request.num_in_flight_tokens == in_flight
+            and request.num_output_placeholders == placeholders
+            and request.num_tokens + placeholders - request.num_computed_tokens == 1
+        )
+
+    def _foreseen_batches(self, request: Request) -> int:
+        """In how many batches nothing can happen to it: neither is its end scheduled nor may a token be its last."""
+        end = min(request.max_num_tokens, self.config.max_model_len)
+        return min(end - request.num_computed_tokens, request.check_at - request.num_tokens) - 1
+
+    # --- the step
+
+    def schedule(self, now: float) -> SchedulerOutput:
+        self._list(self._lockstep.take_leaving())
+        output = super().schedule(now)
+        self._batches.append(output)
+        return output
+
+    def _schedule_running(self, output: SchedulerOutput, now: float) -> None:
+        if self._lockstep:
+            self._list_who_decides(output.budget)
+        num_members = len(self._lockstep)
+        output.budget -= num_members
+        self._allocate_due()
+        super()._schedule_running(output, now)
+        output.budget += num_members - len(self._lockstep)  # those who were preempted
+        self._lockstep.num_scheduled += 1
+        output.lockstep = self._lockstep
+
+    def _list_who_decides(self, budget: int) -> None:
+        """A member may only be left out of the lists if it makes no difference when its turn comes."""
+        spare = self._spare_budget(budget)
+        if spare is None:
+            self.settle()
+        elif self._blocks_are_short():
+            if spare < 0 or (self.config.policy == "priority" and self.rules.self_preemption_ends_priority_pass):
+                self.settle()  # what a preemption changes for others would depend on whose turn it is
+            self._list(self._due())
+        elif self.kv_cache.enable_caching and self._apart:
+            due = self._due()
+            if due and due[-1].seat > self._listed()[0].seat:
+                self._list(due)  # of equal blocks the one that was hashed first is found
+
+    def _spare_budget(self, budget: int) -> int | None:
+        """What is left of the budget if all are given what they lack. Less than nothing: a prompt is not, but it comes
+        behind all members. None: somebody comes behind a prompt that is not."""
+        budget -= len(self._lockstep)
+        for request in self._listed() if self._apart else ():
+            budget -= request.num_tokens + request.num_output_placeholders - request.num_computed_tokens
+            if budget < 0:
+                return budget if request.seat > self._lockstep.last_seat else None
+        return budget if budget >= 0 else None
+
+    def _blocks_are_short(self) -> bool:
+        """Whether somebody may have to be preempted."""
+        blocks = self.kv_cache.pool.num_free_blocks - len(self._lockstep.due())
+        for request in self._apart:
+            blocks -= self.kv_cache.num_blocks_for(request.num_tokens + self._placeholder) - len(request.block_ids)
+        return blocks < 0
+
+    def _due(self) -> list[Request]:
+        """The members that the next step gives a block, or the hash of one."""
+        due = self._lockstep.due()
+        return sorted(due | self._lockstep.due(1) if self._hashes_at_schedule else due, key=_seat)
+
+    def _list(self, members: Iterable[Request]) -> None:
+        for request in members:
+            self._leave(request)
+
+    def _allocate_due(self) -> None:
+        if self.kv_cache.enable_caching:
+            for request in self._due():
+                self._allocate(request)
+        else:
+            for request in self._lockstep.due():
+                self.kv_cache.append_block(request)
+
+    def _allocate(self, request: Request) -> None:
+        """A block for a member, or only its hash, as `Scheduler` does it."""
+        num_computed_tokens, num_tokens = request.num_computed_tokens, request.num_tokens
+        request.num_computed_tokens += self._lockstep.num_scheduled
+        request.num_tokens += self._lockstep.num_updated
+        self.kv_cache.allocate_slots(request, 1)
+        request.num_computed_tokens, request.num_tokens = num_computed_tokens, num_tokens
+
+    def update(self, output: SchedulerOutput, now: float) -> list[RequestOutput]:
+        self._batches.popleft()
+        self._lockstep.num_updated += 1
+        self._lockstep.updated_at = now
+        self.num_lockstep_tokens = len(self._lockstep)
+        results = super().update(output, now)
+        self._let_join(results)
+        return results
