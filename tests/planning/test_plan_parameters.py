@@ -1,8 +1,8 @@
 """Parameter counts: known ones to the last digit, and rules that hold for any dimensions.
 
-`models.json` was given with its counts. Those of `published.json` are written down by hand, dimensions and count, and were
-not fetched from the model cards again; that of Qwen2-57B-A14B is the sum of its printed modules. Families that appear in
-neither file are only checked to be readable.
+`models.json` was given with its counts. Those of `published.json` are written down by hand, dimensions and count, and
+were not fetched from the model cards again; that of Qwen2-57B-A14B is the sum of its printed modules. Families that
+appear in neither file are only checked to be readable.
 """
 
 from typing import Any
