@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,9 @@ from mockvllm.profiles import Profile
 from mockvllm.server.serving import ServingConfig
 from mockvllm.settings import Settings, SettingsError
 from mockvllm.settings.derive import Derived
+from mockvllm.settings.frontend import Frontend, Options
+from mockvllm.settings.mock import Mock
+from mockvllm.settings.record import GROUPS, knobs
 from mockvllm.wire.usage import UsageRules
 
 _SAMPLING_KEYS = {
@@ -27,6 +29,7 @@ _SAMPLING_KEYS = {
     "skip_special_tokens": "skip_special_tokens",
 }
 """Keys of a generation_config.json, and the sampling parameters they are defaults of."""
+_NOT_THE_ENGINE = (Mock, Options, Frontend)
 
 
 def serving_config(settings: Settings, derived: Derived, profile: Profile) -> ServingConfig:
@@ -154,17 +157,24 @@ def _override_max_tokens(settings: Settings, defaults: Mapping[str, Any]) -> int
 
 
 def _fingerprint(settings: Settings, profile: Profile) -> str | None:
+    """Which server this is: the release, its parallel sizes, and a hash of the engine's options."""
     mode = settings.fingerprint_mode
     if mode in ("none", "custom"):
         return settings.fingerprint_value if mode == "custom" else None
-    digest = hashlib.sha256(repr([(f.name, getattr(settings, f.name)) for f in fields(settings)]).encode()).hexdigest()
+    digest = _digest(settings)
     if mode == "hash":
-        return digest[:8]
-    sizes = (
-        ("tp", settings.tensor_parallel_size),
-        ("pp", settings.pipeline_parallel_size),
-        ("dp", settings.data_parallel_size),
-    )
-    parts = [f"-{name}{size}" for name, size in sizes if size > 1]
-    expert = "-ep" if settings.enable_expert_parallel else ""
-    return f"vllm-{profile.version}{''.join(parts)}{expert}-{digest[:8]}"
+        return digest
+    sizes = {
+        "tp": settings.tensor_parallel_size,
+        "pp": settings.pipeline_parallel_size,
+        "dp": settings.data_parallel_size,
+    }
+    parts = [f"{name}{size}" for name, size in sizes.items() if size > 1]
+    parts += ["ep"] if settings.enable_expert_parallel else []
+    return "-".join(("vllm", profile.version, *parts, digest))
+
+
+def _digest(settings: Settings) -> str:
+    options = [knob.name for group in GROUPS if group not in _NOT_THE_ENGINE for knob in knobs(group)]
+    values = [(name, getattr(settings, name)) for name in options]
+    return hashlib.sha256(repr((settings.model, values)).encode()).hexdigest()[:8]

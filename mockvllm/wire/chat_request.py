@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from mockvllm.wire.fields import RequestModel
+from mockvllm.wire.fields import RequestModel, RequestObject
 from mockvllm.wire.messages import ChatMessage, are_plain, check_tool_calls
 from mockvllm.wire.response_format import AnyResponseFormat, StructuredOutputsParams, check_structured_outputs
 from mockvllm.wire.sampling import RepetitionDetectionParams, check_repetition_detection
@@ -12,14 +12,12 @@ from mockvllm.wire.sampling import RepetitionDetectionParams, check_repetition_d
 Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 
 
-class StreamOptions(BaseModel):
-    model_config = ConfigDict(extra="allow")
+class StreamOptions(RequestObject):
     include_usage: bool | None = False
     continuous_usage_stats: bool | None = False
 
 
-class FunctionDefinition(BaseModel):
-    model_config = ConfigDict(extra="allow")
+class FunctionDefinition(RequestObject):
     name: str
     description: str | None = None
     parameters: dict[str, Any] | None = None
@@ -27,8 +25,7 @@ class FunctionDefinition(BaseModel):
     defer_loading: bool | None = None
 
 
-class ChatCompletionToolsParam(BaseModel):
-    model_config = ConfigDict(extra="allow")
+class ChatCompletionToolsParam(RequestObject):
     type: Literal["function"] = "function"
     function: FunctionDefinition
     defer_loading: bool | None = None
@@ -44,13 +41,11 @@ def tool_definition(tool: ChatCompletionToolsParam) -> dict[str, Any]:
     return definition
 
 
-class ChatCompletionNamedFunction(BaseModel):
-    model_config = ConfigDict(extra="allow")
+class ChatCompletionNamedFunction(RequestObject):
     name: str
 
 
-class ChatCompletionNamedToolChoiceParam(BaseModel):
-    model_config = ConfigDict(extra="allow")
+class ChatCompletionNamedToolChoiceParam(RequestObject):
     function: ChatCompletionNamedFunction
     type: Literal["function"] = "function"
 

@@ -9,11 +9,18 @@ from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from mockvllm.wire.validation import Failure, bad_request, failures
 
 _ATOMS = frozenset((str, int, float, bool, NoneType))
+
+
+class RequestObject(BaseModel):
+    """An object inside a request; unknown members are kept. Its validator is made when it is first needed."""
+
+    model_config = ConfigDict(extra="allow", defer_build=True)
+
 
 Proof = Callable[[Any], bool]
 Hook = Callable[[Any], Any]

@@ -7,10 +7,10 @@ The names of the types and the order of their fields show in error texts:
 from collections.abc import Iterable
 from typing import Any, Literal, Required
 
-from pydantic import BaseModel, ConfigDict
 from typing_extensions import TypedDict
 
 from mockvllm.wire.errors import invalid
+from mockvllm.wire.fields import RequestObject
 
 
 class ChatCompletionContentPartTextParam(TypedDict, total=False):
@@ -147,15 +147,14 @@ class CustomChatCompletionMessageParam(TypedDict, total=False):
     task: str | None
 
 
-class Author(BaseModel):
+class Author(RequestObject):
     role: Literal["user", "assistant", "system", "developer", "tool"]
     name: str | None = None
 
 
-class Message(BaseModel):
+class Message(RequestObject):
     """OpenAI's harmony format, for the models that speak it."""
 
-    model_config = ConfigDict(extra="allow")
     author: Author
     content: list[dict[str, Any]]
 

@@ -3,40 +3,36 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from mockvllm.wire.errors import invalid
+from mockvllm.wire.fields import RequestObject
 
 
-class JsonSchemaResponseFormat(BaseModel):
-    model_config = ConfigDict(extra="allow")
+class JsonSchemaResponseFormat(RequestObject):
     name: str
     description: str | None = None
     json_schema: Annotated[dict[str, Any] | None, Field(alias="schema")] = None
     strict: bool | None = None
 
 
-class ResponseFormat(BaseModel):
-    model_config = ConfigDict(extra="allow")
+class ResponseFormat(RequestObject):
     type: Literal["text", "json_object", "json_schema"]
     json_schema: JsonSchemaResponseFormat | None = None
 
 
-class StructuralTagResponseFormat(BaseModel):
-    model_config = ConfigDict(extra="allow")
+class StructuralTagResponseFormat(RequestObject):
     type: Literal["structural_tag"]
     format: Any
 
 
-class LegacyStructuralTag(BaseModel):
-    model_config = ConfigDict(extra="allow")
+class LegacyStructuralTag(RequestObject):
     begin: str
     structural_tag_schema: Annotated[dict[str, Any] | None, Field(alias="schema")] = None
     end: str
 
 
-class LegacyStructuralTagResponseFormat(BaseModel):
-    model_config = ConfigDict(extra="allow")
+class LegacyStructuralTagResponseFormat(RequestObject):
     type: Literal["structural_tag"]
     structures: list[LegacyStructuralTag]
     triggers: list[str]
