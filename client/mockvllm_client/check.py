@@ -5,50 +5,15 @@ that is cut called slow.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
-from itertools import pairwise
-from statistics import median
 
-from mockvllm_client.bursts import GAP, Burst, bursts, mean_gap, tokens_per_burst
+from mockvllm_client.bursts import GAP
+from mockvllm_client.timing import judge_timing
 from mockvllm_client.transcript import End, Transcript
+from mockvllm_client.verdict import Kind, Verdict
 
-_MANY = 1.3  # times the tokens per burst that the server sent: somebody holds them back (a busy machine makes 1.1)
-_FEWEST = 3  # token events that a verdict about timing needs
+__all__ = ["Kind", "Verdict", "judge", "warnings"]
+
 _EARLY = 0.05  # seconds within which a head comes that nobody holds
-_SHORTEST = 0.02  # seconds of an answer below which nothing can have been held
-
-
-class Kind(StrEnum):
-    """The classes of a verdict."""
-
-    STREAMING = "STREAMING"
-    COMPLETE = "COMPLETE"  # whole and sound, and no stream or too short a one to judge its timing
-    BUFFERED = "BUFFERED"  # full, bytes, events, time, gzip
-    EMPTY = "EMPTY"
-    ABORTED = "ABORTED"
-    TRUNCATED = "TRUNCATED"  # reset, eof, idle, ours, no_finish, no_done
-    MALFORMED = "MALFORMED"  # stray, json
-    INBAND_ERROR = "INBAND_ERROR"
-    HTTP_ERROR = "HTTP_ERROR"
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """`why` says it in words, `evidence` in numbers (times in ms, sizes in bytes)."""
-
-    kind: Kind
-    detail: str = ""
-    why: str = ""
-    evidence: dict[str, float | int | str] = field(default_factory=dict)
-
-    @property
-    def ok(self) -> bool:
-        """Whether a user got the answer, as it was made."""
-        return self.kind in (Kind.STREAMING, Kind.COMPLETE)
-
-    def __str__(self) -> str:
-        return f"{self.kind}({self.detail})" if self.detail else str(self.kind)
 
 
 def judge(transcript: Transcript, sent: Sequence[float] | None = None) -> Verdict:
@@ -57,7 +22,7 @@ def judge(transcript: Transcript, sent: Sequence[float] | None = None) -> Verdic
     for rule in _RULES:
         if verdict := rule(transcript):
             return verdict
-    return _timing(transcript, sent)
+    return judge_timing(transcript, sent)
 
 
 def _http_error(transcript: Transcript) -> Verdict | None:
@@ -121,55 +86,6 @@ _RULES: tuple[Callable[[Transcript], Verdict | None], ...] = (
     _aborted,
     _empty,
 )
-
-
-def _timing(transcript: Transcript, sent: Sequence[float] | None) -> Verdict:
-    times = transcript.token_times
-    if not transcript.streamed:
-        return Verdict(Kind.COMPLETE, why="one body, not a stream")
-    if len(times) < _FEWEST or times[-1] < _SHORTEST:
-        return Verdict(
-            Kind.COMPLETE, why=f"{len(times)} token events in {times[-1]:.3f} s are too few to judge their timing"
-        )
-    groups = bursts(transcript)
-    evidence = _evidence(groups, times)
-    voices = len(times) / sum(burst.tokens for burst in groups)  # choices speak in step
-    seen, made = tokens_per_burst(times) / voices, max(1.0, tokens_per_burst(sent or ()) / voices)
-    if seen < _MANY * made:
-        why = f"{seen:.2f} tokens at a time" + (f", as the server sent them ({made:.2f})" if made > _MANY else "")
-        return Verdict(Kind.STREAMING, "", why, evidence)
-    return Verdict(Kind.BUFFERED, _how(transcript, groups, times), _why(groups, times), evidence)
-
-
-def _how(transcript: Transcript, groups: Sequence[Burst], times: Sequence[float]) -> str:
-    """Who held it: the last burst is what was left, so the others tell."""
-    if transcript.headers.get("content-encoding", "identity") != "identity":
-        return "gzip"
-    inner = groups[:-1]
-    if not inner or mean_gap(times) < GAP:
-        return "full"
-    if sum(not burst.whole for burst in inner) * 2 > len(inner):
-        return "bytes"
-    return "events" if len(inner) > 1 and len({burst.events for burst in inner}) == 1 else "time"
-
-
-def _why(groups: Sequence[Burst], times: Sequence[float]) -> str:
-    share = times[0] / times[-1]
-    together = "one burst" if len(groups) == 1 else f"{len(groups)} bursts"
-    return f"{len(times)} tokens in {together}; the first came after {share:.0%} of the whole time"
-
-
-def _evidence(groups: Sequence[Burst], times: Sequence[float]) -> dict[str, float | int | str]:
-    gaps = [later.at - earlier.at for earlier, later in pairwise(groups)]
-    return {
-        "token_events": len(times),
-        "bursts": len(groups),
-        "tokens_per_burst": round(len(times) / len(groups), 2),
-        "largest_burst": max(burst.tokens for burst in groups),
-        "median_burst_bytes": median(burst.size for burst in groups),
-        "median_burst_gap_ms": round(median(gaps) * 1000, 3) if gaps else 0.0,
-        "waited_share": round(times[0] / times[-1], 4),
-    }
 
 
 def _head_was_held(transcript: Transcript) -> bool:

@@ -12,6 +12,7 @@ import httpx
 import pytest
 import support
 from chat_streams import DONE, Timed, chunk, event, paced, usage
+from patience import patient
 from raw_server import Answer, Peer, RawServer, Request
 from test_report import entry
 from test_stream import cut, reset
@@ -48,6 +49,7 @@ def ask(running: RawServer, *flags: str) -> int:
     return chat.main(["hola", "--url", running.url, *flags])
 
 
+@patient
 def test_the_answer_comes_first_then_the_figures_and_that_there_is_no_journal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -121,6 +123,7 @@ JSON_KEYS = {
 }
 
 
+@patient
 def test_json_is_one_object(capsys: pytest.CaptureFixture[str]) -> None:
     with server(paced(6, ttft=0.1, itl=0.02)) as running:
         assert ask(running, "--json") == 0
@@ -291,6 +294,7 @@ def figures(running: RawServer, capsys: pytest.CaptureFixture[str], *flags: str)
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("tokens", "ttft", "itl"), LESSON)
+@patient
 def test_the_table_of_the_lesson(tokens: int, ttft: float, itl: float, capsys: pytest.CaptureFixture[str]) -> None:
     end = ttft + (tokens - 1) * itl
     with server(paced(tokens, ttft, itl)) as running:
@@ -309,6 +313,7 @@ def test_the_table_of_the_lesson(tokens: int, ttft: float, itl: float, capsys: p
     [("off", "STREAMING"), ("bytes:800", "BUFFERED(bytes)"), ("time:150", "BUFFERED(time)"),
      ("events:5", "BUFFERED(events)")],
 )  # fmt: skip
+@patient
 def test_a_proxy_in_between_holds_what_it_was_told(
     through: str, verdict: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

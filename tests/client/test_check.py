@@ -63,6 +63,21 @@ def test_a_client_that_was_held_up_now_and_then_still_sees_a_stream() -> None:
     assert judge(transcript(pieces)).kind is Kind.STREAMING
 
 
+def test_a_stall_that_nobody_sees_is_none() -> None:
+    """Six tokens 5 ms apart, three of which a busy client reads together."""
+    pieces = [(max(at, 0.115) if at > 0.104 else at, data) for at, data in paced(6, ttft=0.1, itl=0.005)]
+    assert judge(transcript(pieces)).kind is Kind.STREAMING
+    slower = [(max(at, 0.4) if at > 0.15 else at, data) for at, data in paced(6, ttft=0.1, itl=0.1)]
+    assert judge(transcript(slower)).kind is Kind.BUFFERED
+
+
+def test_a_server_s_own_times_show_a_stall_for_what_it_is() -> None:
+    times = [0.1 + 0.004 * i for i in range(5)]
+    late = [(0.117, data) for _, data in paced(5, ttft=0.1, itl=0.004)]
+    assert judge(transcript(late)).kind is Kind.BUFFERED
+    assert judge(transcript(late), sent=times).kind is Kind.STREAMING
+
+
 def test_the_numbers_stand_behind_the_verdict() -> None:
     verdict = judge(through("events:10", paced(29)))
     assert verdict.evidence["token_events"] == 29

@@ -12,6 +12,7 @@ import pytest
 import support
 from mockvllm_client.stream import open_client, stream
 from mockvllm_client.transcript import Transcript
+from patience import patient
 
 Serve = Callable[..., support.Service]
 
@@ -34,6 +35,7 @@ def at(chat: dict[str, Any], side: str, what: str) -> float:
 
 
 @pytest.mark.parametrize("lesson", [LESSON, OTHER], ids=["lesson", "other"])
+@patient
 def test_l2_the_chain_and_what_a_buffering_proxy_does(serve: Serve, lesson: tuple[int, int, int, int, int]) -> None:
     queue, ttft, itl, prompt, output = lesson
     times = ("--queue-ms", str(queue), "--ttft-ms", str(ttft), "--itl-ms", str(itl))
@@ -65,6 +67,7 @@ def test_l2_the_chain_and_what_a_buffering_proxy_does(serve: Serve, lesson: tupl
     assert (direct["verdict"], held["verdict"]) == ("STREAMING", "BUFFERED(full)")
 
 
+@patient
 def test_l2_tokens_per_second(serve: Serve) -> None:
     server = serve("--answer", "repeat", "--ttft-ms", "500", "--itl-ms", "40")
     assert chat(server.url, "hola", "--max-tokens", "30")["tokens_per_s"] == pytest.approx(18, abs=0.4)
@@ -81,12 +84,14 @@ def test_l8_reading_the_stream_to_its_end(serve: Serve, said: str | None) -> Non
         assert found["usage"] == {"prompt_tokens": 4, "completion_tokens": 13, "total_tokens": 17}
 
 
+@patient
 def test_a_server_that_sends_all_at_once_is_not_taken_for_a_proxy(serve: Serve) -> None:
     server = serve("--answer", "repeat", "--ttft-ms", "100", "--itl-ms", "0")
     assert chat(server.url, "hola", "--max-tokens", "40")["verdict"] == "STREAMING"
 
 
 @pytest.mark.parametrize("buffer", ["off", "full", "bytes:1000000"])
+@patient
 def test_a_client_that_leaves_through_the_proxy_ends_the_request(serve: Serve, buffer: str) -> None:
     server = serve("--answer", "repeat", "--ttft-ms", "50", "--itl-ms", "20")
     with support.proxy(server.url, "--buffer", buffer) as proxy, pytest.raises(TimeoutError):

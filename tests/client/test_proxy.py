@@ -15,6 +15,7 @@ from mockvllm_client.proxy import Proxy, end_to_end
 from mockvllm_client.serving import Background
 from mockvllm_client.transcript import Transcript
 from mockvllm_client.wireshape import buffer
+from patience import patient
 from raw_server import Answer, Peer, RawServer, Request
 from test_stream import ask, cut, no_answer, reset, saying
 
@@ -171,6 +172,7 @@ def test_bodies_without_any_byte() -> None:
     [("off", "STREAMING"), ("full", "BUFFERED(full)"), ("bytes:900", "BUFFERED(bytes)"), ("time:90", "BUFFERED(time)"),
      ("events:4", "BUFFERED(events)")],
 )  # fmt: skip
+@patient
 def test_a_stream_arrives_as_the_buffer_says_and_loses_nothing(shape: str, verdict: str) -> None:
     pieces = paced(25, ttft=0.05, itl=0.02)
     noted = heard(saying(pieces), shape)
@@ -181,6 +183,7 @@ def test_a_stream_arrives_as_the_buffer_says_and_loses_nothing(shape: str, verdi
     assert pieces[-1][0] <= record.latency < pieces[-1][0] + 0.5
 
 
+@patient
 def test_off_passes_the_head_on_before_there_is_a_body_and_full_does_not() -> None:
     pieces = paced(2, ttft=0.3, itl=0.0)
     off, full = (heard(saying(pieces), shape).headers_at for shape in ("off", "full"))
@@ -188,6 +191,7 @@ def test_off_passes_the_head_on_before_there_is_a_body_and_full_does_not() -> No
     assert off < 0.15 < 0.3 <= full
 
 
+@patient
 def test_a_time_buffer_lets_go_although_nothing_more_comes() -> None:
     async def answer(request: Request, peer: Peer) -> None:
         await peer.sse([(0.0, b"data: a\n\n"), (1.0, b"data: b\n\n")])
@@ -197,6 +201,7 @@ def test_a_time_buffer_lets_go_although_nothing_more_comes() -> None:
 
 
 @pytest.mark.parametrize("shape", ["off", "full", "bytes:100000"])
+@patient
 def test_a_client_that_leaves_closes_the_upstream_at_once(shape: str) -> None:
     with behind(saying(paced(500, ttft=0.0, itl=0.02)), shape) as (upstream, url):
         host, port = httpx.URL(url).host, httpx.URL(url).port

@@ -11,6 +11,7 @@ from chat_streams import DONE, Timed, chunk, paced, role, usage
 from mockvllm_client.check import judge
 from mockvllm_client.stream import is_loopback, open_client, stream
 from mockvllm_client.transcript import Arrival, End, Transcript
+from patience import patient
 from raw_server import Answer, Peer, RawServer, Request
 
 HEAD = (b"content-type: text/event-stream; charset=utf-8", b"transfer-encoding: chunked")
@@ -85,6 +86,7 @@ def test_events_of_one_packet_are_of_one_read_however_many_http_chunks_it_holds(
     assert len({arrival.at for arrival in noted.arrivals[:4]}) == 1
 
 
+@patient
 def test_a_pause_is_in_the_times() -> None:
     noted = heard(saying(paced(10, ttft=0.1, itl=0.03)))
     record = noted.record()
