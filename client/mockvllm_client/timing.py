@@ -9,7 +9,7 @@ from mockvllm_client.transcript import Transcript
 from mockvllm_client.verdict import Kind, Verdict
 
 _FEWEST = 3  # token events that a verdict about timing needs
-_SHORTEST = 0.02  # seconds of an answer below which nothing can have been held
+_SHORTEST = 0.1  # seconds of a whole answer that nobody notices being held
 _MANY = 1.3  # times the tokens per burst that the server sent: somebody holds them back (a busy machine makes 1.1)
 _FEW = 5  # tokens that a short stall of this machine may have put together
 _UNSEEN = 0.02  # seconds of holding that nobody notices
