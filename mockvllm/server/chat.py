@@ -8,7 +8,8 @@ from mockvllm.answers.prompt import Messages, last_user_text
 from mockvllm.engine import Request
 from mockvllm.server.chat_prompt import ChatPrompts
 from mockvllm.server.chat_response import ChatResponses
-from mockvllm.server.serving import Draft, Headers, Serving, ServingConfig
+from mockvllm.server.serving import Draft, Headers, Serving
+from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.answer import StreamAnswer, WholeAnswer
 from mockvllm.wire.body import parse_body
 from mockvllm.wire.chat_events import ChatResponse

@@ -1,7 +1,7 @@
 """A chat request's messages as a prompt."""
 
 from mockvllm.answers.prompt import Messages, Renderer, Rendering
-from mockvllm.server.serving import ServingConfig
+from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.chat_request import ChatCompletionRequest, tool_definition
 from mockvllm.wire.conversation import parse_chat_messages
 from mockvllm.wire.errors import invalid

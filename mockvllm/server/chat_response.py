@@ -7,8 +7,9 @@ from mockvllm.answers.logprobs import prompt_logprobs as logprobs_of_prompt
 from mockvllm.answers.prompt import Messages, content_text
 from mockvllm.engine import Request
 from mockvllm.server.serving import Draft, Serving
-from mockvllm.wire.chat_events import ChatResponse, ChatShape
+from mockvllm.wire.chat_events import ChatResponse
 from mockvllm.wire.chat_logprobs import ChatLogprobs, prompt_logprobs
+from mockvllm.wire.chat_shape import ChatShape
 
 _RESPONSE_FIELDS = frozenset(
     (

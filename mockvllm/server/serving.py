@@ -1,67 +1,24 @@
 """What the endpoints that generate share: sampling parameters, scripts, engine requests and their way to the wire."""
 
 import random
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass
 from typing import Any
 
 from mockvllm.answers.output import NO_STOP, Output, StopRules
-from mockvllm.answers.prompt import PlainRenderer, Renderer
 from mockvllm.answers.script import Script
-from mockvllm.answers.tokenizer import Tokenizer
 from mockvllm.engine import RepetitionDetection, Request
-from mockvllm.profiles.wire import WireRules
 from mockvllm.server.scripting import Scripting
+from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.admission import Limits, check_admission, check_rank
 from mockvllm.wire.chat_request import ChatCompletionRequest
 from mockvllm.wire.context import Asked, Window
 from mockvllm.wire.errors import APIError, invalid, unknown_model
 from mockvllm.wire.sampling import DEFAULTS, SAMPLING_FIELDS, check_sampling
-from mockvllm.wire.usage import UsageRules
 
 PRIORITY = b"x-vllm-priority"
 RANK = b"x-data-parallel-rank"
 Headers = Iterable[tuple[bytes, bytes]]
-NO_USAGE_DETAILS = UsageRules()
-PLAIN = PlainRenderer()
-
-
-@dataclass(frozen=True, slots=True)
-class ServingConfig:
-    """What the server's flags settle; names are vLLM's.
-
-    `default_sampling`: the generation config's values, `max_tokens` among them. `override_max_tokens` caps every
-    request. `request_template`: makes a template that a request brings along.
-    """
-
-    model: str
-    model_names: Sequence[str]
-    wire: WireRules
-    tokenizer: Tokenizer
-    renderer: Renderer = PLAIN
-    request_template: Callable[[str], Renderer] | None = None
-    max_model_len: int = 8192
-    max_logprobs: int = 20
-    response_role: str = "assistant"
-    default_sampling: Mapping[str, Any] = field(default_factory=dict)
-    override_max_tokens: int | None = None
-    default_chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    return_tokens_as_token_ids: bool = False
-    enable_force_include_usage: bool = False
-    stream_interval: int = 1
-    trust_request_chat_template: bool = False
-    trust_request_mm_kwargs: bool = False
-    enable_auto_tool_choice: bool = False
-    tool_call_parser: str | None = None
-    exclude_tools_when_tool_choice_none: bool = False
-    data_parallel_size: int = 1
-    usage: UsageRules = NO_USAGE_DETAILS
-    system_fingerprint: str | None = None
-    answer: str = "sentence"
-    seed: int = 0
-    directives: bool = True
-    wall_clock: Callable[[], float] = time.time
 
 
 @dataclass(slots=True)

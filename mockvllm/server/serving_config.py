@@ -9,7 +9,7 @@ from typing import Any
 from mockvllm.answers.prompt import NoRenderer, PlainRenderer, Renderer
 from mockvllm.answers.tokenizer import Tokenizer, WordTokenizer
 from mockvllm.profiles import Profile
-from mockvllm.server.serving import ServingConfig
+from mockvllm.server.serving_options import ServingConfig
 from mockvllm.settings import Settings, SettingsError
 from mockvllm.settings.derive import Derived
 from mockvllm.settings.frontend import Frontend, Options

@@ -1,42 +1,16 @@
-"""The bytes of /v1/chat/completions: events and body, in the key order in which vLLM writes them."""
+"""The response of /v1/chat/completions to one request: events and body, in the key order in which vLLM writes them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mockvllm.profiles.wire import WireRules
-from mockvllm.wire.answer import Delta, End, Said
+from mockvllm.wire.chat_shape import NO_REASON, ChatShape, json_members, stream_choice, transfer_params
+from mockvllm.wire.encoder import Delta, End, Said
 from mockvllm.wire.errors import APIError
 from mockvllm.wire.jsontext import compact
-from mockvllm.wire.usage import EngineFacts, UsageRules, counts, metrics, prompt_details
+from mockvllm.wire.usage import EngineFacts, counts, metrics, prompt_details
 
 DONE = b"data: [DONE]\n\n"
-_TEXT = "\x1a"  # stands for the text in a shape that is made once and filled many times
 Logprobs = Callable[[int, Delta], list[dict[str, Any]]]
-
-
-class ChatShape:
-    """What the server's flags and the vLLM release settle about every response."""
-
-    def __init__(self, model: str, rules: WireRules, usage: UsageRules, system_fingerprint: str | None) -> None:
-        self.model = model
-        self.rules = rules
-        self.usage = usage
-        self.system_fingerprint = system_fingerprint
-        self._model = compact(model)
-        self._frames: dict[int, tuple[bytes, bytes]] = {}
-
-    def head(self, id: str, created: int) -> bytes:
-        """Every event up to its choices."""
-        head = b'data: {"id":%b,"object":"chat.completion.chunk","created":%d,"model":%b,"choices":['
-        return head % (compact(id), created, self._model)
-
-    def frame(self, index: int) -> tuple[bytes, bytes]:
-        """What stands around the text of a plain event, from its choice on."""
-        if index not in self._frames:
-            choice = _choice(index, {"content": _TEXT}) | _NO_REASON | {"token_ids": None}
-            head, tail = compact(choice).split(compact(_TEXT)[1:-1])
-            self._frames[index] = head, tail + b"]" + _members(_transfer(self.rules)) + b"}\n\n"
-        return self._frames[index]
 
 
 class ChatResponse:
@@ -86,12 +60,12 @@ class ChatResponse:
         delta = {"role": self.role, "content": ""}
         tail = {"prompt_token_ids": self.prompt_token_ids, "prompt_text": self.prompt_text}
         events = [
-            self._event([_choice(index, delta) | _NO_REASON], self._usage(0) | tail)
+            self._event([stream_choice(index, delta) | NO_REASON], self._usage(0) | tail)
             for index in range(self.num_choices)
         ]
         if self.echo:
             echo = {"content": self.echo}
-            events += [self._event([_choice(index, echo) | _NO_REASON], {}) for index in range(self.num_choices)]
+            events += [self._event([stream_choice(index, echo) | NO_REASON], {}) for index in range(self.num_choices)]
         return b"".join(events)
 
     def frame(self, index: int) -> tuple[bytes, bytes]:
@@ -99,8 +73,8 @@ class ChatResponse:
         return self._head + head, tail
 
     def delta(self, index: int, delta: Delta, num_tokens: int) -> bytes:
-        choice = self._content(index, delta) | _NO_REASON | {"token_ids": self._token_ids(delta)}
-        return self._event([choice], self._usage(num_tokens) | _transfer(self.shape.rules))
+        choice = self._content(index, delta) | NO_REASON | {"token_ids": self._token_ids(delta)}
+        return self._event([choice], self._usage(num_tokens) | transfer_params(self.shape.rules))
 
     def finish(self, index: int, delta: Delta, num_tokens: int, end: End) -> bytes:
         if not (num_tokens or self.shape.rules.finish_without_output):
@@ -112,7 +86,7 @@ class ChatResponse:
         }
         choice |= self._weight_versions(num_tokens)
         fingerprint = {} if self.include_usage else {"system_fingerprint": self.shape.system_fingerprint}
-        return self._event([choice], self._usage(num_tokens) | fingerprint | _transfer(self.shape.rules))
+        return self._event([choice], self._usage(num_tokens) | fingerprint | transfer_params(self.shape.rules))
 
     def closing(self, num_completion_tokens: int) -> bytes:
         if not self.include_usage:
@@ -131,10 +105,10 @@ class ChatResponse:
         return error.event(spaced=self.shape.rules.spaced_stream_errors)
 
     def _event(self, choices: list[dict[str, Any]], rest: dict[str, Any]) -> bytes:
-        return self._head + compact(choices)[1:-1] + b"]" + _members(rest) + b"}\n\n"
+        return self._head + compact(choices)[1:-1] + b"]" + json_members(rest) + b"}\n\n"
 
     def _content(self, index: int, delta: Delta) -> dict[str, Any]:
-        return _choice(index, {"content": delta.text}, self._logprobs(index, delta))
+        return stream_choice(index, {"content": delta.text}, self._logprobs(index, delta))
 
     def _usage(self, num_tokens: int) -> dict[str, Any]:
         if not self.continuous_usage:
@@ -210,19 +184,3 @@ class ChatResponse:
 
     def _logprobs(self, index: int, delta: Delta) -> dict[str, Any] | None:
         return {"content": self.logprobs(index, delta)} if self.logprobs is not None else None
-
-
-_NO_REASON = {"finish_reason": None}
-
-
-def _choice(index: int, delta: dict[str, Any], logprobs: dict[str, Any] | None = None) -> dict[str, Any]:
-    return {"index": index, "delta": delta, "logprobs": logprobs}
-
-
-def _transfer(rules: WireRules) -> dict[str, Any]:
-    return {"kv_transfer_params": None} if rules.chunk_kv_transfer_params else {}
-
-
-def _members(members: dict[str, Any]) -> bytes:
-    """The members of an object that goes on."""
-    return b"," + compact(members)[1:-1] if members else b""

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from mockvllm.wire.answer import Delta
+from mockvllm.wire.encoder import Delta
 
 LOWEST = -9999.0
 """What stands for minus infinity, which JSON has not."""

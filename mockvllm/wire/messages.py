@@ -9,58 +9,14 @@ from typing import Any, Literal, Required
 
 from typing_extensions import TypedDict
 
+from mockvllm.wire.content_parts import (
+    ChatCompletionContentPartRefusalParam,
+    ChatCompletionContentPartTextParam,
+    ContentPart,
+    TextParts,
+)
 from mockvllm.wire.errors import invalid
 from mockvllm.wire.fields import RequestObject
-
-
-class ChatCompletionContentPartTextParam(TypedDict, total=False):
-    text: Required[str]
-    type: Required[Literal["text"]]
-
-
-class ImageURL(TypedDict, total=False):
-    url: Required[str]
-    detail: Literal["auto", "low", "high", "original"]
-
-
-class ChatCompletionContentPartImageParam(TypedDict, total=False):
-    image_url: Required[ImageURL]
-    type: Required[Literal["image_url"]]
-
-
-class InputAudio(TypedDict, total=False):
-    data: Required[str]
-    format: Required[Literal["wav", "mp3"]]
-
-
-class ChatCompletionContentPartInputAudioParam(TypedDict, total=False):
-    input_audio: Required[InputAudio]
-    type: Required[Literal["input_audio"]]
-
-
-class FileFile(TypedDict, total=False):
-    file_data: str
-    file_id: str
-    filename: str
-
-
-class File(TypedDict, total=False):
-    file: Required[FileFile]
-    type: Required[Literal["file"]]
-
-
-class ChatCompletionContentPartRefusalParam(TypedDict, total=False):
-    refusal: Required[str]
-    type: Required[Literal["refusal"]]
-
-
-ContentPart = (
-    ChatCompletionContentPartTextParam
-    | ChatCompletionContentPartImageParam
-    | ChatCompletionContentPartInputAudioParam
-    | File
-)
-TextParts = str | Iterable[ChatCompletionContentPartTextParam]
 
 
 class ChatCompletionDeveloperMessageParam(TypedDict, total=False):

@@ -1,7 +1,7 @@
 """Sampling parameters: a request's values, the server's defaults, and vLLM's checks of them in its order."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +72,19 @@ def check_sampling(values: Values) -> None:
             raise error
 
 
+def _must(name: str, holds: Callable[[Any], bool], text: str, *, named: bool = False) -> Check:
+    """A parameter's own condition; `named`: its error says which parameter it is about."""
+
+    def check(values: Values) -> APIError | None:
+        value = values[name]
+        if holds(value):
+            return None
+        message = f"{name} must be {text}, got {value}."
+        return invalid(message, name, value) if named else invalid(message)
+
+    return check
+
+
 def _logit_bias(values: Values) -> APIError | None:
     bad = [key for key in values.get("logit_bias") or () if not _is_int(key)]
     if not bad:
@@ -80,76 +93,24 @@ def _logit_bias(values: Values) -> APIError | None:
     return invalid(message, "logit_bias", bad)
 
 
-def _n(values: Values) -> APIError | None:
-    n = values["n"]
-    if n < 1:
-        return invalid(f"n must be at least 1, got {n}.")
-    if n > MAX_N_SEQUENCES:
-        return invalid(
-            f"n must be at most {MAX_N_SEQUENCES}, got {n}. "
-            "To increase this limit, set the VLLM_MAX_N_SEQUENCES environment variable."
-        )
-    return None
+def _max_n(values: Values) -> APIError | None:
+    if values["n"] <= MAX_N_SEQUENCES:
+        return None
+    message = f"n must be at most {MAX_N_SEQUENCES}, got {values['n']}."
+    return invalid(f"{message} To increase this limit, set the VLLM_MAX_N_SEQUENCES environment variable.")
 
 
 def _extra_args(values: Values) -> APIError | None:
-    numbers = (number for value in (values.get("vllm_xargs") or {}).values() for number in _numbers(value))
-    if all(-(2**63) <= number < 2**64 for number in numbers):
+    if all(-(2**63) <= number < 2**64 for number in _integers((values.get("vllm_xargs") or {}).values())):
         return None
     return invalid("extra_args integers must be between -2**63 and 2**64 - 1.", "extra_args")
 
 
-def _penalty(name: str) -> Check:
-    def check(values: Values) -> APIError | None:
-        value = values[name]
-        return None if -2.0 <= value <= 2.0 else invalid(f"{name} must be in [-2, 2], got {value}.")
-
-    return check
-
-
-def _repetition_penalty(values: Values) -> APIError | None:
-    value = values["repetition_penalty"]
-    if not math.isfinite(value):
-        return invalid(f"repetition_penalty must be a finite number, got {value}.")
-    return None if value > 0.0 else invalid(f"repetition_penalty must be greater than zero, got {value}.")
-
-
-def _temperature(values: Values) -> APIError | None:
-    value = values["temperature"]
-    if not math.isfinite(value):
-        return invalid(f"temperature must be a finite number, got {value}.", "temperature", value)
-    if value < 0.0:
-        return invalid(f"temperature must be non-negative, got {value}.", "temperature", value)
-    return None if value <= 2.0 else invalid(f"temperature must be in [0, 2], got {value}.", "temperature", value)
-
-
-def _top_p(values: Values) -> APIError | None:
-    value = values["top_p"]
-    return None if 0.0 < value <= 1.0 else invalid(f"top_p must be in (0, 1], got {value}.", "top_p", value)
-
-
-def _top_k(values: Values) -> APIError | None:
-    value = values["top_k"]
-    return None if value >= -1 else invalid(f"top_k must be 0 (disable), or at least 1, got {value}.")
-
-
-def _min_p(values: Values) -> APIError | None:
-    value = values["min_p"]
-    return None if 0.0 <= value <= 1.0 else invalid(f"min_p must be in [0, 1], got {value}.")
-
-
-def _max_tokens(values: Values) -> APIError | None:
-    value = values["max_tokens"]
-    return None if value >= 1 else invalid(f"max_tokens must be at least 1, got {value}.", "max_tokens", value)
-
-
 def _min_tokens(values: Values) -> APIError | None:
-    value, most = values["min_tokens"], values["max_tokens"]
-    if value < 0:
-        return invalid(f"min_tokens must be greater than or equal to 0, got {value}.")
-    if value > most:
-        return invalid(f"min_tokens must be less than or equal to max_tokens={most}, got {value}.")
-    return None
+    least, most = values["min_tokens"], values["max_tokens"]
+    return (
+        invalid(f"min_tokens must be less than or equal to max_tokens={most}, got {least}.") if least > most else None
+    )
 
 
 def _stop(values: Values) -> APIError | None:
@@ -179,16 +140,21 @@ def _greedy(values: Values) -> APIError | None:
 
 CHECKS: tuple[Check, ...] = (
     _logit_bias,
-    _n,
+    _must("n", lambda value: value >= 1, "at least 1"),
+    _max_n,
     _extra_args,
-    _penalty("presence_penalty"),
-    _penalty("frequency_penalty"),
-    _repetition_penalty,
-    _temperature,
-    _top_p,
-    _top_k,
-    _min_p,
-    _max_tokens,
+    _must("presence_penalty", lambda value: -2.0 <= value <= 2.0, "in [-2, 2]"),
+    _must("frequency_penalty", lambda value: -2.0 <= value <= 2.0, "in [-2, 2]"),
+    _must("repetition_penalty", math.isfinite, "a finite number"),
+    _must("repetition_penalty", lambda value: value > 0.0, "greater than zero"),
+    _must("temperature", math.isfinite, "a finite number", named=True),
+    _must("temperature", lambda value: value >= 0.0, "non-negative", named=True),
+    _must("temperature", lambda value: value <= 2.0, "in [0, 2]", named=True),
+    _must("top_p", lambda value: 0.0 < value <= 1.0, "in (0, 1]", named=True),
+    _must("top_k", lambda value: value >= -1, "0 (disable), or at least 1"),
+    _must("min_p", lambda value: 0.0 <= value <= 1.0, "in [0, 1]"),
+    _must("max_tokens", lambda value: value >= 1, "at least 1", named=True),
+    _must("min_tokens", lambda value: value >= 0, "greater than or equal to 0"),
     _min_tokens,
     _stop,
     _bad_words,
@@ -206,6 +172,6 @@ def _is_int(text: str) -> bool:
     return True
 
 
-def _numbers(value: object) -> list[int]:
-    values = value if isinstance(value, list) else [value]
-    return [item for item in values if isinstance(item, int)]
+def _integers(values: Iterable[Any]) -> Iterator[int]:
+    for value in values:
+        yield from (item for item in (value if isinstance(value, list) else [value]) if isinstance(item, int))

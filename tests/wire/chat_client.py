@@ -9,7 +9,7 @@ from mockvllm import profiles
 from mockvllm.answers.tokenizer import WordTokenizer
 from mockvllm.engine import Request
 from mockvllm.server.chat import ChatServing
-from mockvllm.server.serving import ServingConfig
+from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.errors import APIError
 from mockvllm.wire.prepared import Prepared
 

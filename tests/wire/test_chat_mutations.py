@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_chat_recordings import chat_cases
 from wire_harness import chat_serving, exchange, recorded_flags
+from wire_recordings import chat_cases
 
 BODIES = [
     json.loads(case["request"]["body_text"])

@@ -14,8 +14,8 @@ from mockvllm.answers.hf_tokenizer import HFTokenizer
 from mockvllm.answers.prompt import NoRenderer, PlainRenderer, Rendering
 from mockvllm.answers.tokenizer import WordTokenizer
 from mockvllm.server.chat import ChatServing
-from mockvllm.server.serving import ServingConfig
 from mockvllm.server.serving_config import serving_config
+from mockvllm.server.serving_options import ServingConfig
 from mockvllm.settings import SettingsError, parse
 from mockvllm.settings.derive import derive
 
