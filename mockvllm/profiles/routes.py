@@ -9,5 +9,3 @@ class RouteRules:
 
     kv_event_sources: bool
     scaling_keys: list[str]  # of /is_scaling_elastic_ep, in order
-
-

@@ -1,6 +1,6 @@
 """An httpx transport that calls an ASGI application in this process, streams its answer and can leave midway.
 
-`httpx.ASGITransport` collects a whole response before it returns it, so through it a stream can neither be watched nor left.
+`httpx.ASGITransport` collects a whole response before it returns it, so a stream cannot be watched or left.
 """
 
 import asyncio
