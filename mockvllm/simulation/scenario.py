@@ -3,6 +3,7 @@
 A scenario counts in ticks, not in seconds. Its tokens are arithmetic: tok(seed, i) = 1000 + (131 seed + 7 i) mod 30011.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -90,9 +91,9 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     max_ticks: int | None = None
 
     def __post_init__(self) -> None:
-        ids = [request.id for request in self.requests]
-        for request_id in {i for i in ids if ids.count(i) > 1}:
-            raise ValueError(f"request id {request_id!r} is used more than once")
+        for request_id, times in Counter(request.id for request in self.requests).items():
+            if times > 1:
+                raise ValueError(f"request id {request_id!r} is used more than once")
         for request in self.requests:
             _check(request, self.config.max_model_len)
 

@@ -5,7 +5,8 @@ from collections import deque
 from mockvllm.engine import Engine, EngineCore, Linear, PauseState, Request
 from mockvllm.profiles import Profile
 from mockvllm.simulation.scenario import Action, Scenario, ScenarioRequest, engine_request
-from mockvllm.simulation.scenario_trace import JSON, TraceRecorder
+from mockvllm.simulation.scenario_summary import JSON
+from mockvllm.simulation.scenario_trace import TraceRecorder
 
 STALLED_AFTER = 4  # ticks without progress, with nothing still to arrive
 
