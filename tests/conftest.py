@@ -1,4 +1,5 @@
 import contextlib
+import os
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -9,6 +10,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--no-skips", action="store_true", help="a skipped test fails the run (CI: every program is there)"
     )
+
+
+def pytest_configure() -> None:
+    os.environ["NO_PROXY"] = os.environ["no_proxy"] = "127.0.0.1,localhost"  # a machine's proxy is for elsewhere
 
 
 @pytest.hookimpl(trylast=True)
