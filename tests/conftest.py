@@ -18,9 +18,18 @@ def pytest_configure() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
-    if session.config.getoption("--no-skips") and reporter is not None and reporter.stats.get("skipped"):
+    if _forbidden_skips(session.config):
         session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if count := _forbidden_skips(config):
+        terminalreporter.write_line(f"--no-skips: {count} skipped, so this run failed", red=True)
+
+
+def _forbidden_skips(config: pytest.Config) -> int:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    return len(reporter.stats.get("skipped", ())) if reporter and config.getoption("--no-skips") else 0
 
 
 @pytest.fixture
