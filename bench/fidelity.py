@@ -1,6 +1,6 @@
 """Predicted against measured: replays experiments on real GPUs with `--step-time roofline` on the virtual clock.
 
-    python bench/fidelity.py FILE... [--json] [--requests N]
+    python bench/fidelity.py FILE... [--json] [--seconds S]
 
 A file is one experiment (`tests/data/fidelity` has seven, and says where they come from). Counted as there: TTFT and
 TPOT over the stages whose measured mean TTFT is below one second, E2E over all; an error is predicted / measured - 1.
@@ -8,6 +8,7 @@ TPOT over the stages whose measured mean TTFT is below one second, E2E over all;
 
 import argparse
 import json
+import math
 import statistics
 import sys
 from collections.abc import Sequence
@@ -39,10 +40,10 @@ def median_errors(stages: Sequence[dict[str, Any]]) -> dict[str, float | None]:
     return medians
 
 
-def run(files: Sequence[Path], num_requests: int | None = None) -> dict[str, Any]:
+def run(files: Sequence[Path], seconds: float = math.inf) -> dict[str, Any]:
     stages: list[dict[str, Any]] = []
     for experiment in map(read_experiment, files):
-        means = Replay(experiment, Efficiency()).run(num_requests)
+        means = Replay(experiment, Efficiency()).run(seconds)
         stages += map(stage_report, [experiment] * len(means), experiment.stages, means)
     return {"stages": stages, "median": median_errors(stages)}
 
@@ -66,13 +67,15 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument(
-        "--requests", type=int, metavar="N", help="cut each stage short (a stage that queues needs all)"
+        "--seconds", type=float, default=math.inf, help="cut stages short (never one that is to reach saturation)"
     )
     args = parser.parse_args()
     try:
-        report = run(args.files, args.requests)
-    except (OSError, ValueError, KeyError) as error:
-        sys.exit(f"fidelity.py: {error!r}")
+        report = run(args.files, args.seconds)
+    except OSError as error:
+        sys.exit(f"fidelity.py: {error.filename}: {error.strerror}")
+    except (ValueError, KeyError) as error:
+        sys.exit(f"fidelity.py: not an experiment: {error!r}")
     print(json.dumps(report, indent=1) if args.json else table(report))
 
 

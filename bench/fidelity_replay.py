@@ -1,6 +1,7 @@
 """Replays a measured experiment (`tests/data/fidelity`) with the real engine on the virtual clock."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,7 @@ from mockvllm.clock.driver import Driver
 from mockvllm.engine import Engine, EngineCore, Request, RequestOutput, SchedulerConfig
 from mockvllm.engine.roofline import Efficiency, Roofline
 from mockvllm.hardware import roofline
-from mockvllm.planning.dtypes import weights_bytes
+from mockvllm.planning.dtypes import bytes_by_part
 from mockvllm.planning.gpus import GIB, find_gpu
 from mockvllm.planning.hf_config import HFConfig
 from mockvllm.planning.memory import Replica, num_gpu_blocks
@@ -134,7 +135,7 @@ def step_time(experiment: Experiment, efficiency: Efficiency) -> Roofline:
 def scheduler_config(experiment: Experiment) -> SchedulerConfig:
     flags, gpus = experiment.engine, experiment.tensor_parallel_size
     replica = Replica(
-        weights_bytes=weights_bytes(experiment.model.parameters, experiment.model.dtype),
+        weights_bytes=round(sum(bytes_by_part(experiment.model.parameters, experiment.model.dtype).values())),
         gpu_memory_bytes=GPU_OF_ALL.memory_bytes,
         gpu_memory_utilization=flags["gpu_memory_utilization"],
         tensor_parallel_size=gpus,
@@ -157,15 +158,15 @@ class Replay:
         self._experiment = experiment
         self._step_time = step_time(experiment, efficiency)
         self._clock = VirtualClock()
-        self._engine = Engine(scheduler_config(experiment), self._step_time)
+        self._engine = Engine(scheduler_config(experiment), self._step_time, lockstep=True)
         self._driver = Driver(EngineCore(self._engine), self._clock, self._deliver)
         self._samples: dict[str, Sample] = {}
 
-    def run(self, num_requests: int | None = None) -> list[Means]:
-        """Means of each stage; `num_requests` cuts every stage short."""
+    def run(self, seconds: float = math.inf) -> list[Means]:
+        """Means of each stage, which ends after so many seconds of arrivals at the latest."""
         means = []
         for number, stage in enumerate(self._experiment.stages):
-            means.append(self._run_stage(number, stage, min(stage.num_requests, num_requests or stage.num_requests)))
+            means.append(self._run_stage(number, stage, round(min(stage.num_requests, stage.rate * seconds))))
         return means
 
     def _run_stage(self, number: int, stage: Stage, num_requests: int) -> Means:

@@ -1,7 +1,7 @@
 """A model on GPUs, as `planning` reckons them, becomes the engine's step time."""
 
 from mockvllm.engine.roofline import Devices, Efficiency, ModelShape, Roofline
-from mockvllm.planning.dtypes import WEIGHT_BITS, WeightsDtype
+from mockvllm.planning.dtypes import WeightsDtype, bytes_by_part
 from mockvllm.planning.gpus import GPU
 from mockvllm.planning.model import Model
 
@@ -23,7 +23,7 @@ def roofline(
     devices = Devices(
         count=tensor_parallel_size,
         memory_bandwidth=gpu.bandwidth,
-        flops=gpu.peak(_dtype_of("mlp", dtype)),
+        flops=gpu.peak(dtype.get("mlp", dtype["default"])),
         link_bandwidth=gpu.link_bytes_per_second / 2,
     )
     return Roofline(model_shape(model, dtype, kv_dtype), devices, efficiency or Efficiency())
@@ -33,30 +33,22 @@ def model_shape(model: Model, dtype: WeightsDtype, kv_dtype: str = "auto") -> Mo
     """The figures that decide how long a step takes."""
     shape, parameters = model.shape, model.parameters
     kv = model.kv_cache(kv_dtype)
-    parts = {name: count for name, count in parameters.parts().items() if name not in ("embedding", "experts")}
-    if shape.tied:  # the embedding table is read as the output head
-        parts["lm_head"] = shape.vocab * shape.hidden
     experts = shape.experts
+    # The embedding table is only looked into, unless it is the output head as well.
+    read = [part for part in parameters.PARTS if part != "experts" and (part != "embedding" or shape.tied)]
+    counts, sizes = parameters.parts(), bytes_by_part(parameters, dtype)
     return ModelShape(
         layers=shape.layers,
         hidden_size=shape.hidden,
         query_size=shape.heads * shape.head_dim,
         kv_heads=kv.kv_heads,
         kv_bytes=kv.bytes_per_token,
-        weight_bytes=sum(count * _bytes_of(name, dtype) for name, count in parts.items()),
-        weight_flops=2 * sum(parts.values()),
+        weight_bytes=float(sum(sizes[part] for part in read)),
+        weight_flops=2 * sum(counts[part] for part in read),
         num_experts=experts.number if experts else 0,
         experts_per_token=experts.per_token if experts else 0,
-        expert_bytes=parameters.experts * _bytes_of("experts", dtype),
+        expert_bytes=float(sizes["experts"]),
         expert_flops=2 * parameters.active_experts,
         sliding_kv_share=kv.sliding_layers / kv.layers,
         window=kv.window,
     )
-
-
-def _dtype_of(part: str, dtype: WeightsDtype) -> str:
-    return dtype.get(part, dtype["default"])
-
-
-def _bytes_of(part: str, dtype: WeightsDtype) -> float:
-    return float(WEIGHT_BITS[_dtype_of(part, dtype)]) / 8

@@ -19,6 +19,7 @@ from mockvllm.engine.nearest import Nearest
 from mockvllm.engine.output import SchedulerOutput
 
 FIGURES = ("prefill_tokens", "decode_seqs", "kv_tokens")
+SAME = 1e-18  # squared distance, relative to the largest figures, within which a point is the one that was asked for
 
 
 class StepFigures(NamedTuple):
@@ -142,7 +143,7 @@ class Trace:
     def at(self, figures: StepFigures) -> float:
         """Seconds of a step with these figures."""
         near = self._nearest.find(self._scaled(figures))
-        if near[0][0] == 0.0:
+        if near[0][0] < SAME:
             return near[0][1]
         weights = [1 / distance for distance, _ in near]
         return sum(weight * seconds for weight, (_, seconds) in zip(weights, near, strict=True)) / sum(weights)
