@@ -38,14 +38,14 @@ class BlockHasher:
     """The engine's `hash_block` for one `--prefix-caching-hash-algo` and one seed; its hashes are digests (bytes).
 
     `tagged`: extra keys are hashed with their tags (0.32 on) or bare (0.30). Raises ValueError for an unknown
-    algorithm, ImportError with the extra to install when xxhash is missing.
+    algorithm, and with the extra to install when xxhash is missing.
     """
 
     __slots__ = ("_digest", "_serializer", "_tagged", "none_hash")
 
     def __init__(self, algorithm: str, seed: str, *, tagged: bool = True) -> None:
         if algorithm not in ALGORITHMS:
-            raise ValueError(f"prefix_caching_hash_algo {algorithm!r}: choose from {', '.join(ALGORITHMS)}")
+            raise ValueError(f"--prefix-caching-hash-algo {algorithm}: choose from {', '.join(ALGORITHMS)}")
         self._serializer = Cbor() if algorithm.endswith("_cbor") else Pickle()
         self._digest = _sha256 if algorithm.startswith("sha256") else _xxhash()
         self._tagged = tagged
@@ -66,7 +66,7 @@ def _xxhash() -> Callable[[bytes], bytes]:
     try:
         from xxhash import xxh3_128_digest
     except ImportError as error:
-        raise ImportError(
-            "prefix_caching_hash_algo xxhash needs the package xxhash: pip install 'mockvllm[kv-events]'"
+        raise ValueError(
+            "--prefix-caching-hash-algo: xxhash needs the package of that name: pip install 'mockvllm[kv-events]'"
         ) from error
     return xxh3_128_digest

@@ -116,11 +116,11 @@ def test_the_seed_rule(algorithm: str) -> None:
 
 
 def test_an_unknown_algorithm_names_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"prefix_caching_hash_algo 'md5': choose from sha256, sha256_cbor, xxhash"):
+    with pytest.raises(ValueError, match=r"--prefix-caching-hash-algo md5: choose from sha256, sha256_cbor, xxhash"):
         BlockHasher("md5", "0")
 
 
 def test_without_xxhash_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xxhash", None)
-    with pytest.raises(ImportError, match=r"pip install 'mockvllm\[kv-events\]'"):
+    with pytest.raises(ValueError, match=r"^--prefix-caching-hash-algo: .* pip install 'mockvllm\[kv-events\]'"):
         BlockHasher("xxhash_cbor", "0")
