@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from mockvllm.clock.protocol import Clock, Timer
+from mockvllm.clock.virtual import VirtualClock
 from mockvllm.engine import EngineCore, FinishReason, Request, RequestOutput, SchedulerOutput
 
 Deliver = Callable[[list[RequestOutput], float], None]
@@ -25,6 +26,7 @@ class Driver:
         self._stopped = False
         self._timer: Timer | None = None
         self._tick = self._paced_tick if core.engine.paced else self._step_tick
+        self._horizon = clock.next_deadline if isinstance(clock, VirtualClock) else None
 
     def add(self, request: Request) -> None:
         self.core.engine.add(request, self.clock.now())
@@ -75,8 +77,9 @@ class Driver:
         while batch is None and core.has_work:
             batch = core.begin(now)
         if batch is not None:
+            ends_at = (now if starts_at is None else starts_at) + batch.step_seconds
             self._running = batch
-            self._running_until = (now if starts_at is None else starts_at) + batch.step_seconds
+            self._running_until = core.leap(ends_at, self._horizon()) if self._horizon else ends_at
             self._set_timer(self._running_until, self._step_done)
 
     def _step_done(self) -> None:
@@ -85,6 +88,7 @@ class Driver:
         self._deliver(self.core.complete(now), now)
         if self._stopped or batch is None:
             return
-        # After an empty step with nothing behind it, only an arrival, an abort or a resume can help who waits.
-        if batch.total_num_scheduled_tokens or self.core.has_tokens_under_way:
+        # After an empty step with nothing behind it, only an arrival, an abort or a resume can help who waits; or the
+        # next step, if this one was empty because somebody was preempted.
+        if batch.total_num_scheduled_tokens or batch.preempted or self.core.has_tokens_under_way:
             self._step_tick(starts_at=self._running_until)

@@ -4,7 +4,6 @@ import heapq
 from collections import deque
 from collections.abc import Callable
 
-
 GRAIN = 1e-9
 
 
@@ -28,13 +27,14 @@ class Deadline:
 class VirtualClock:
     """Deadlines in a heap. `run` plays all of them."""
 
-    __slots__ = ("_heap", "_now", "_sequence", "_soon")
+    __slots__ = ("_heap", "_now", "_sequence", "_soon", "_until")
 
     def __init__(self, start: float = 0.0) -> None:
         self._now = start
         self._heap: list[Deadline] = []
         self._soon: deque[Callable[[], None]] = deque()
         self._sequence = 0
+        self._until = float("inf")
 
     def now(self) -> float:
         return self._now
@@ -48,11 +48,21 @@ class VirtualClock:
     def call_soon(self, callback: Callable[[], None]) -> None:
         self._soon.append(callback)
 
+    def next_deadline(self) -> float:
+        """When the next callback is due, or `run` ends; infinity if neither will be."""
+        if self._soon:
+            return self._now
+        heap = self._heap
+        while heap and heap[0].callback is None:
+            heapq.heappop(heap)
+        return min(heap[0].when, self._until) if heap else self._until
+
     def run(self, until: float = float("inf")) -> None:
         """Play every callback that is due up to and including `until`, then stand at `until` (if it is finite).
 
         A deadline within a nanosecond is due: 0.3 + 0.04 is not always the same float as 0.34.
         """
+        self._until = until
         self._settle()
         while self._heap and self._heap[0].when <= until + GRAIN:
             deadline = heapq.heappop(self._heap)

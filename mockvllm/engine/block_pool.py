@@ -17,6 +17,7 @@ class BlockPool:
 
     def __init__(self, num_gpu_blocks: int, enable_caching: bool, events: list[KVEvent] | None = None) -> None:
         self.num_usable_blocks = num_gpu_blocks - 1
+        self.num_reserved = 0  # counted as used, though nobody has taken them yet; only without caching
         self._enable_caching = enable_caching
         self._events = events
         self._unhashed = list(range(num_gpu_blocks - 1, 0, -1))  # a stack: the next block to use is at its end
@@ -27,7 +28,7 @@ class BlockPool:
 
     @property
     def num_free_blocks(self) -> int:
-        return len(self._unhashed) + len(self._evictable)
+        return len(self._unhashed) + len(self._evictable) - self.num_reserved
 
     def get_cached_block(self, block_hash: BlockHash) -> int | None:
         """The block with this hash: of several copies the oldest."""

@@ -50,6 +50,10 @@ class EngineCore:
             return None
         return self._batches[0]
 
+    def leap(self, ends_at: float, horizon: float) -> float:
+        """The batch that `begin` returned runs until `ends_at`: as `Engine.leap`."""
+        return self.engine.leap(self._batches, ends_at, horizon)
+
     def complete(self, now: float) -> list[RequestOutput]:
         """The batch that `begin` returned has run."""
         return self.engine.update(self._batches.popleft(), now)

@@ -1,5 +1,6 @@
 """The engine: requests in, batches and tokens out. Time is an argument, and the same calls give the same answers."""
 
+from collections import deque
 from collections.abc import Sequence
 
 from mockvllm.engine.config import SchedulerConfig
@@ -91,6 +92,32 @@ class Engine:
             for tell in self._listeners.step:
                 tell(results, stats, now)
         return results
+
+    def leap(self, batches: deque[SchedulerOutput], ends_at: float, horizon: float) -> float:
+        """Many steps at once, those in which the members of the lockstep get their tokens and nothing else happens.
+
+        `batches` are in flight, the first one until `ends_at`. While it ends before `horizon` it is updated, and
+        another one scheduled. Returns when the batch ends that is the first then.
+        """
+        scheduler = self.scheduler
+        if not (isinstance(scheduler, LockstepScheduler) and self._listeners.can_leap):
+            return ends_at
+        times: list[float] = []
+        usages: list[float] = []
+        for _ in range(scheduler.num_foreseen_steps()):
+            usage = self.kv_cache.usage
+            if ends_at >= horizon or not scheduler.advance(ends_at):
+                break
+            times.append(ends_at)
+            usages.append(usage)
+            batch = batches[0]
+            batch.step_seconds = self.step_time.seconds(batch)
+            batches.rotate(-1)
+            ends_at += batches[0].step_seconds
+        if times:
+            for tell in self._listeners.leapt:
+                tell(self._make_stats(), times, usages)
+        return ends_at
 
     def step_seconds(self, output: SchedulerOutput) -> float:
         """How long the step of a batch takes, as decided when it was scheduled."""

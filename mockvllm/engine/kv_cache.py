@@ -92,10 +92,13 @@ class KVCacheManager:
         self._extend(request, [], end)
         return True
 
-    def append_block(self, request: Request) -> None:
-        """One more block, which must be free, for a request whose blocks are full. Only without prefix caching."""
-        request.block_ids += self.pool.get_new_blocks(1)
-        request.num_slots += self.block_size
+    def take_reserved(self, request: Request) -> None:
+        """Gives a running request those of the pool's reserved blocks that its computed tokens fill."""
+        missing = self.num_blocks_for(request.num_computed_tokens) - len(request.block_ids)
+        if missing:
+            self.pool.num_reserved -= missing
+            request.block_ids += self.pool.get_new_blocks(missing)
+            request.num_slots += missing * self.block_size
 
     def _extend(self, request: Request, hits: list[int], end: int) -> None:
         blocks = request.block_ids

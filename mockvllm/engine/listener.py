@@ -35,15 +35,22 @@ class EngineListener:
     def step(self, results: Sequence[RequestOutput], stats: SchedulerStats, now: float) -> None:
         """An update is done."""
 
+    def leapt(self, stats: SchedulerStats, times: Sequence[float], usages: Sequence[float]) -> None:
+        """Many steps are done in which nothing happened but that each running request got a token (`Engine.leap`): at
+        each time an update without results, after which this share of the KV blocks was held, and then a schedule().
+
+        The engine leaps only if all who override `step` or `batch` override this too, and nobody overrides `kv`.
+        """
+
 
 class Listeners:
     """For each kind of event, the methods of those who listen to it."""
 
-    __slots__ = ("batch", "finished", "kv", "preempted", "queued", "scheduled", "step")
-
     def __init__(self, listeners: Sequence[EngineListener]) -> None:
-        for name in self.__slots__:
+        for name in ("batch", "finished", "kv", "leapt", "preempted", "queued", "scheduled", "step"):
             setattr(self, name, [getattr(x, name) for x in listeners if _overrides(x, name)])
+        step_by_step = [x for x in listeners if _overrides(x, "step") or _overrides(x, "batch")]
+        self.can_leap = not self.kv and all(_overrides(x, "leapt") for x in step_by_step)
 
     queued: list[Callable[[Request, float], None]]
     scheduled: list[Callable[[Request, int, float], None]]
@@ -52,6 +59,7 @@ class Listeners:
     finished: list[Callable[[Request, int, float], None]]
     kv: list[Callable[[Sequence[KVEvent], float], None]]
     step: list[Callable[[Sequence[RequestOutput], SchedulerStats, float], None]]
+    leapt: list[Callable[[SchedulerStats, Sequence[float], Sequence[float]], None]]
 
 
 def _overrides(listener: EngineListener, name: str) -> bool:

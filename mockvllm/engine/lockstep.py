@@ -19,37 +19,28 @@ class Lockstep:
         self.updated_at = 0.0  # seconds
         self.last_seat = 0  # nobody who ever joined was admitted later
         self._async = async_scheduling
-        self._last_batch: dict[Request, int] = {}  # the batch before which a member has to leave
+        self.members: dict[Request, int] = {}  # each with the batch before which it has to leave
         self._leaving: dict[int, dict[Request, None]] = {}  # ... and the other way round; members may have left already
         self._phases: list[dict[Request, None]] = [{} for _ in range(block_size)]
         self._sum_computed = 0
 
-    def __len__(self) -> int:
-        return len(self._last_batch)
-
-    def __contains__(self, request: Request) -> bool:
-        return request in self._last_batch
-
-    def __iter__(self) -> Iterator[Request]:
-        return iter(self._last_batch)
-
     @property
     def num_computed_tokens(self) -> int:
         """Of all members together."""
-        return self._sum_computed + len(self._last_batch) * self.num_scheduled
+        return self._sum_computed + len(self.members) * self.num_scheduled
 
     def first(self) -> Request:
         """The member that was admitted before all others."""
-        return min(self._last_batch, key=lambda request: request.seat)
+        return min(self.members, key=lambda request: request.seat)
 
     def contexts(self) -> Iterator[int]:
         """The computed tokens of each member."""
-        return (request.num_computed_tokens + self.num_scheduled for request in self._last_batch)
+        return (request.num_computed_tokens + self.num_scheduled for request in self.members)
 
     def join(self, request: Request, num_batches: int) -> None:
         """Everything about `request` is foreseen for the next `num_batches` batches, and for those in flight."""
         self._shift(request, -1)
-        last_batch = self._last_batch[request] = self.num_scheduled + num_batches
+        last_batch = self.members[request] = self.num_scheduled + num_batches
         self._leaving.setdefault(last_batch, {})[request] = None
         self._phases[-request.num_computed_tokens % len(self._phases)][request] = None
         self._sum_computed += request.num_computed_tokens
@@ -57,7 +48,7 @@ class Lockstep:
 
     def leave(self, request: Request) -> None:
         """Its fields are up to date again."""
-        del self._last_batch[request]
+        del self.members[request]
         del self._phases[-request.num_computed_tokens % len(self._phases)][request]
         self._sum_computed -= request.num_computed_tokens
         self._shift(request, 1)
@@ -69,10 +60,17 @@ class Lockstep:
         request.num_tokens += sign * self.num_updated
         request.num_in_flight_tokens += sign * (self.num_scheduled - self.num_updated)
 
+    def num_batches_until_leave(self) -> int:
+        """How many batches can be scheduled before a member has to leave."""
+        batch = self.num_scheduled
+        while batch not in self._leaving:
+            batch += 1
+        return batch - self.num_scheduled
+
     def take_leaving(self) -> list[Request]:
         """The members that must not be part of the next batch."""
         batch = self.num_scheduled
-        return [request for request in self._leaving.pop(batch, ()) if self._last_batch.get(request) == batch]
+        return [request for request in self._leaving.pop(batch, ()) if self.members.get(request) == batch]
 
     def due(self, batches_ahead: int = 0) -> dict[Request, None]:
         """The members that need a block in the next batch, or in one further ahead."""

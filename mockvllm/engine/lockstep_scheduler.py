@@ -6,7 +6,6 @@ end leaves it; whenever the token budget or the free blocks might not do for all
 of `Scheduler`. So nothing is decided here that is not decided there.
 """
 
-from bisect import bisect
 from collections import deque
 from collections.abc import Iterable
 from operator import attrgetter
@@ -40,6 +39,8 @@ class LockstepScheduler(Scheduler):
         self._lockstep = Lockstep(config.block_size, async_scheduling)
         self._apart: dict[Request, None] = {}  # running, and not a member
         self._batches: deque[SchedulerOutput] = deque()  # in flight
+        self._results: list[RequestOutput] = []  # of the last update; who got a token may join before the next batch
+        self._nobody_can_enter = False  # who waits needs a seat or blocks that somebody must give back first
         self._num_seats = 0
         self._hashes_at_schedule = kv_cache.enable_caching and not async_scheduling
 
@@ -59,13 +60,13 @@ class LockstepScheduler(Scheduler):
         super()._leave_queue(request)
 
     def _preempt(self, request: Request, now: float, drop_in_flight: bool = False) -> None:
-        if request in self._lockstep:
+        if request in self._lockstep.members:
             self._leave(request)
         del self._apart[request]
         super()._preempt(request, now, drop_in_flight)
 
     def abort(self, request: Request, now: float, reason: FinishReason = "abort") -> None:
-        if request in self._lockstep:
+        if request in self._lockstep.members:
             self._leave(request)
         super().abort(request, now, reason)
 
@@ -78,21 +79,19 @@ class LockstepScheduler(Scheduler):
     def _leave(self, request: Request) -> None:
         """From now on it is listed, in the batches in flight too."""
         self._lockstep.leave(request)
+        self.kv_cache.take_reserved(request)
         self._apart[request] = None
         for batch in self._batches:
-            place = bisect(batch.requests, request.seat, key=_seat)
-            batch.requests.insert(place, request)
-            batch.num_scheduled_tokens.insert(place, 1)
-            batch.num_new_tokens.insert(place, 1)
+            batch.list_member(request)
 
     def settle(self) -> None:
         """Everybody leaves."""
-        self._list(list(self._lockstep))
+        self._list(list(self._lockstep.members))
 
-    def _let_join(self, results: Iterable[RequestOutput]) -> None:
-        """Of those who have just been given a token, whoever goes on alike for a while."""
+    def _let_join(self) -> None:
+        """Of those who were given a token by the last update, whoever goes on alike for a while."""
         joining: dict[Request, int] = {}
-        for result in results:
+        for result in self._results:
             request = result.request
             if request.status is RUNNING and self._is_steady(request):
                 stay = self._foreseen_batches(request)
@@ -126,50 +125,67 @@ class LockstepScheduler(Scheduler):
     # --- the step
 
     def schedule(self, now: float) -> SchedulerOutput:
+        if self._results:
+            self._let_join()
+            self._results = []
         self._list(self._lockstep.take_leaving())
         output = super().schedule(now)
         self._batches.append(output)
+        self._nobody_can_enter = output.budget > 0 and not output.preempted and not self.kv_cache.enable_caching
         return output
 
     def _schedule_running(self, output: SchedulerOutput, now: float) -> None:
-        if self._lockstep:
-            self._list_who_decides(output.budget)
-        num_members = len(self._lockstep)
+        lockstep = self._lockstep
+        if lockstep.members:
+            self._list_who_decides(output, now)
+        num_members = len(lockstep.members)
         output.budget -= num_members
         self._allocate_due()
-        super()._schedule_running(output, now)
-        output.budget += num_members - len(self._lockstep)  # those who were preempted
-        self._lockstep.num_scheduled += 1
-        output.lockstep = self._lockstep
+        if self._apart:
+            super()._schedule_running(output, now)
+            output.budget += num_members - len(lockstep.members)  # those who were preempted
+        lockstep.num_scheduled += 1
+        output.lockstep = lockstep
+        output.num_lockstep = len(lockstep.members)
 
-    def _list_who_decides(self, budget: int) -> None:
+    def _list_who_decides(self, output: SchedulerOutput, now: float) -> None:
         """A member may only be left out of the lists if it makes no difference when its turn comes."""
-        spare = self._spare_budget(budget)
+        listed = self._listed() if self._apart else []
+        spare = self._spare_budget(listed, output.budget)
         if spare is None:
             self.settle()
-        elif self._blocks_are_short():
+        elif self._blocks_are_short(listed):
+            if not (listed or self.kv_cache.enable_caching or self.config.policy == "priority"):
+                self._preempt_the_last(output, now)
+                return
             if spare < 0 or (self.config.policy == "priority" and self.rules.self_preemption_ends_priority_pass):
                 self.settle()  # what a preemption changes for others would depend on whose turn it is
             self._list(self._due())
-        elif self.kv_cache.enable_caching and self._apart:
+        elif listed and self.kv_cache.enable_caching:
             due = self._due()
-            if due and due[-1].seat > self._listed()[0].seat:
+            if due and due[-1].seat > listed[0].seat:
                 self._list(due)  # of equal blocks the one that was hashed first is found
 
-    def _spare_budget(self, budget: int) -> int | None:
+    def _preempt_the_last(self, output: SchedulerOutput, now: float) -> None:
+        """FCFS: whoever's turn it is when no block is left, the last one has to leave, and who leaves needs none."""
+        output.preempted = True
+        while len(self._lockstep.due()) > self.kv_cache.pool.num_free_blocks:
+            self._preempt(next(reversed(self.running)), now)
+
+    def _spare_budget(self, listed: Iterable[Request], budget: int) -> int | None:
         """What is left of the budget if all are given what they lack. Less than nothing: a prompt is not, but it comes
         behind all members. None: somebody comes behind a prompt that is not."""
-        budget -= len(self._lockstep)
-        for request in self._listed() if self._apart else ():
+        budget -= len(self._lockstep.members)
+        for request in listed:
             budget -= request.num_tokens + request.num_output_placeholders - request.num_computed_tokens
             if budget < 0:
                 return budget if request.seat > self._lockstep.last_seat else None
         return budget if budget >= 0 else None
 
-    def _blocks_are_short(self) -> bool:
+    def _blocks_are_short(self, listed: Iterable[Request]) -> bool:
         """Whether somebody may have to be preempted."""
         blocks = self.kv_cache.pool.num_free_blocks - len(self._lockstep.due())
-        for request in self._apart:
+        for request in listed:
             blocks -= self.kv_cache.num_blocks_for(request.num_tokens + self._placeholder) - len(request.block_ids)
         return blocks < 0
 
@@ -187,8 +203,7 @@ class LockstepScheduler(Scheduler):
             for request in self._due():
                 self._allocate(request)
         else:
-            for request in self._lockstep.due():
-                self.kv_cache.append_block(request)
+            self.kv_cache.pool.num_reserved += len(self._lockstep.due())
 
     def _allocate(self, request: Request) -> None:
         """A block for a member, or only its hash, as `Scheduler` does it."""
@@ -202,7 +217,32 @@ class LockstepScheduler(Scheduler):
         self._batches.popleft()
         self._lockstep.num_updated += 1
         self._lockstep.updated_at = now
-        self.num_lockstep_tokens = len(self._lockstep)
-        results = super().update(output, now)
-        self._let_join(results)
-        return results
+        self.num_lockstep_tokens = len(self._lockstep.members)
+        self._results = super().update(output, now)
+        return self._results
+
+    # --- many steps at once
+
+    def num_foreseen_steps(self) -> int:
+        """How many batches from now on hold the members of the lockstep and nobody else, if there are blocks enough."""
+        if not self._lockstep.members or self._apart or self._interval:
+            return 0
+        if self.waiting and not self._nobody_can_enter:
+            return 0
+        if any(batch.requests for batch in self._batches):
+            return 0
+        return self._lockstep.num_batches_until_leave()
+
+    def advance(self, now: float) -> bool:
+        """In a foreseen step the first batch in flight is updated and takes the place of another behind the last.
+        False, and nothing done, if the blocks do not suffice."""
+        lockstep = self._lockstep
+        if len(lockstep.due()) > self.kv_cache.pool.num_free_blocks:
+            return False
+        lockstep.num_updated += 1
+        lockstep.updated_at = now
+        self.num_lockstep_tokens = len(lockstep.members)
+        self._allocate_due()
+        lockstep.num_scheduled += 1
+        self._batches.rotate(-1)
+        return True

@@ -1,12 +1,16 @@
 """What a step consists of, and what came out of it."""
 
+from bisect import bisect
 from collections.abc import Collection, Iterator
+from operator import attrgetter
 
 import msgspec
 
 from mockvllm.engine.kv_cache import PrefixCacheStats
 from mockvllm.engine.lockstep import Lockstep
 from mockvllm.engine.request import FinishReason, Request
+
+_seat = attrgetter("seat")
 
 
 class SchedulerOutput(msgspec.Struct):
@@ -15,8 +19,8 @@ class SchedulerOutput(msgspec.Struct):
     `num_scheduled_tokens`: tokens of each request that the step computes. `num_new_tokens`: tokens of each that the
     update will deliver (0 while a prompt is not complete). `step_seconds`: how long the step takes (0 under `fixed`).
     While the batch is being made, `budget` is how many tokens it may still take; `preempted` tells that somebody had to
-    leave for it. The members of `lockstep`, if there are any, are given one token each and are not listed; whoever asks
-    for figures right after schedule() gets theirs too.
+    leave for it. The `num_lockstep` members of `lockstep` are given one token each and are not listed; whoever asks for
+    figures right after schedule() gets theirs too.
     """
 
     budget: int
@@ -27,16 +31,17 @@ class SchedulerOutput(msgspec.Struct):
     step_seconds: float = 0.0
     preempted: bool = False
     lockstep: Lockstep | None = None
+    num_lockstep: int = 0
 
     @property
     def num_seqs(self) -> int:
         """Requests that take part."""
-        return len(self.requests) + (len(self.lockstep) if self.lockstep else 0)
+        return len(self.requests) + self.num_lockstep
 
     @property
     def num_decodes(self) -> int:
         """Requests that are given a single token."""
-        return self.num_scheduled_tokens.count(1) + (len(self.lockstep) if self.lockstep else 0)
+        return self.num_scheduled_tokens.count(1) + self.num_lockstep
 
     @property
     def num_kv_tokens(self) -> int:
@@ -56,7 +61,7 @@ class SchedulerOutput(msgspec.Struct):
     def first(self) -> tuple[str, int]:
         """Id and context of the request that was scheduled first. Only of a batch that is not empty."""
         first = self.requests[0] if self.requests else None
-        if self.lockstep:
+        if self.num_lockstep and self.lockstep:
             member = self.lockstep.first()
             if first is None or member.seat < first.seat:
                 return member.request_id, member.num_computed_tokens + self.lockstep.num_scheduled
@@ -87,9 +92,18 @@ class SchedulerOutput(msgspec.Struct):
         self.budget += num_scheduled_tokens
         return num_scheduled_tokens
 
+    def list_member(self, request: Request) -> None:
+        """A member of the lockstep leaves it and is listed, in the order of admission."""
+        place = bisect(self.requests, request.seat, key=_seat)
+        self.requests.insert(place, request)
+        self.num_scheduled_tokens.insert(place, 1)
+        self.num_new_tokens.insert(place, 1)
+        self.num_lockstep -= 1
+
     def unlist(self, members: Collection[Request]) -> None:
-        """Takes requests off the lists that go on in lockstep."""
+        """Listed requests go on in lockstep. Each was given one token."""
         kept = [index for index, request in enumerate(self.requests) if request not in members]
+        self.num_lockstep += len(self.requests) - len(kept)
         self.requests = [self.requests[index] for index in kept]
         self.num_scheduled_tokens = [self.num_scheduled_tokens[index] for index in kept]
         self.num_new_tokens = [self.num_new_tokens[index] for index in kept]

@@ -38,7 +38,7 @@ class Linear:
     per_kv_token: float = 0.0
 
     def seconds(self, output: SchedulerOutput) -> float:
-        if not output.num_seqs:
+        if not output.total_num_scheduled_tokens:
             return 0.0
         decodes = output.num_decodes
         prefill_tokens = output.total_num_scheduled_tokens - decodes
