@@ -87,6 +87,8 @@ class Engine:
             events = self.take_kv_events()
             for tell_kv in self._listeners.kv:
                 tell_kv(events, now)
+        for tell_tokens in self._listeners.tokens:
+            tell_tokens(results, now)
         if self._listeners.step:
             stats = self._make_stats()
             for tell in self._listeners.step:

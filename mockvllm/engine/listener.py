@@ -32,6 +32,9 @@ class EngineListener:
     def kv(self, events: Sequence[KVEvent], now: float) -> None:
         """What happened to the prefix cache since the update before; never empty."""
 
+    def tokens(self, results: Sequence[RequestOutput], now: float) -> None:
+        """What an update brought; for who needs no statistics, which cost some time."""
+
     def step(self, results: Sequence[RequestOutput], stats: SchedulerStats, now: float) -> None:
         """An update is done."""
 
@@ -47,9 +50,9 @@ class Listeners:
     """For each kind of event, the methods of those who listen to it."""
 
     def __init__(self, listeners: Sequence[EngineListener]) -> None:
-        for name in ("batch", "finished", "kv", "leapt", "preempted", "queued", "scheduled", "step"):
+        for name in ("batch", "finished", "kv", "leapt", "preempted", "queued", "scheduled", "step", "tokens"):
             setattr(self, name, [getattr(x, name) for x in listeners if _overrides(x, name)])
-        step_by_step = [x for x in listeners if _overrides(x, "step") or _overrides(x, "batch")]
+        step_by_step = [x for x in listeners if any(_overrides(x, name) for name in ("batch", "step", "tokens"))]
         self.can_leap = not self.kv and all(_overrides(x, "leapt") for x in step_by_step)
 
     queued: list[Callable[[Request, float], None]]
@@ -59,6 +62,7 @@ class Listeners:
     finished: list[Callable[[Request, int, float], None]]
     kv: list[Callable[[Sequence[KVEvent], float], None]]
     step: list[Callable[[Sequence[RequestOutput], SchedulerStats, float], None]]
+    tokens: list[Callable[[Sequence[RequestOutput], float], None]]
     leapt: list[Callable[[SchedulerStats, Sequence[float], Sequence[float]], None]]
 
 

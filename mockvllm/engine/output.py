@@ -110,12 +110,16 @@ class SchedulerOutput(msgspec.Struct):
 
 
 class RequestOutput(msgspec.Struct, gc=False):
-    """What one update brought for one request: `num_new_tokens` more of its tokens (0: only its end)."""
+    """What one update brought for one request: `num_new_tokens` more of its tokens.
+
+    `previous_token_at`: when the update before brought it some; None for its first.
+    """
 
     request: Request
     num_new_tokens: int
     finish_reason: FinishReason | None = None
     stop_reason: int | str | None = None
+    previous_token_at: float | None = None
 
 
 class SchedulerStats(msgspec.Struct):

@@ -307,8 +307,9 @@ class Scheduler:
             if not num_new:
                 continue
             request.num_tokens += num_new
+            previous_token_at = request.last_token_at
             request.last_token_at = now
-            if request.first_token_at is None:
+            if previous_token_at is None:
                 request.first_token_at = now
             reason: FinishReason | None = None
             if request.num_tokens >= request.check_at:
@@ -317,7 +318,7 @@ class Scheduler:
                 request.num_output_placeholders -= placeholder
                 if request.num_computed_tokens - in_flight >= request.hash_at:
                     self.kv_cache.cache_blocks(request, request.num_computed_tokens - in_flight)
-            results.append(RequestOutput(request, num_new, reason, request.stop_reason))
+            results.append(RequestOutput(request, num_new, reason, request.stop_reason, previous_token_at))
             if reason is not None:
                 self._leave_queue(request)
                 self._release(request, now)

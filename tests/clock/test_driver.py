@@ -42,10 +42,11 @@ class Record(EngineListener):
     def __init__(self) -> None:
         self.events: list[str] = []
         self.times: list[float] = []
+        self.began = 0.0
 
     def _note(self, event: str, now: float) -> None:
         self.events.append(event)
-        self.times.append(now)
+        self.times.append(now - self.began)
 
     def queued(self, request: Request, now: float) -> None:
         self._note(f"queued {request.request_id}", now)
@@ -102,8 +103,9 @@ def play(clock: Clock, step_time: StepTime, config: SchedulerConfig, plans: Sequ
 
         return arrive
 
+    record.began = clock.now()
     for plan in plans:
-        clock.call_at(plan.at, act(plan))
+        clock.call_at(record.began + plan.at, act(plan))
     return record
 
 

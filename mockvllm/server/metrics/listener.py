@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.core import Metric as Family
 
-from mockvllm.engine import Engine, EngineListener, Request, RequestOutput, SchedulerStats
+from mockvllm.engine import Engine, EngineListener, Request, RequestOutput
 from mockvllm.server.metrics.declarations import METRICS
 from mockvllm.server.metrics.exposition import Exposition
 from mockvllm.server.metrics.values import Buckets, Value
@@ -28,8 +28,6 @@ class Metrics(EngineListener):
         self._observe_itl: Callable[[float], None] = self.buckets["inter_token_latency_seconds"].observe
         self._engine: Engine | None = None
         self._caches = False
-        self._last_token_at: dict[Request, float] = {}
-        self._ended: list[Request] = []
 
     def watch(self, engine: Engine) -> None:
         """The engine whose state the gauges show."""
@@ -42,28 +40,20 @@ class Metrics(EngineListener):
             self.values["prefix_cache_queries"].total += request.num_tokens
             self.values["prefix_cache_hits"].total += num_hit_tokens
 
-    def step(self, results: Sequence[RequestOutput], stats: SchedulerStats, now: float) -> None:
-        last_token_at = self._last_token_at
+    def tokens(self, results: Sequence[RequestOutput], now: float) -> None:
+        num_tokens = 0
         for result in results:
-            request = result.request
-            if not result.num_new_tokens:
-                continue
-            self._generated.total += result.num_new_tokens
-            before = last_token_at.get(request)
-            if before is None:
-                self._first_output(request, now)
+            num_tokens += result.num_new_tokens
+            if result.previous_token_at is None:
+                self._first_output(result.request, now)
             else:
-                self._observe_itl(now - before)
-            last_token_at[request] = now
-        for request in self._ended:
-            last_token_at.pop(request, None)
-        self._ended.clear()
+                self._observe_itl(now - result.previous_token_at)
+        self._generated.total += num_tokens
 
     def preempted(self, request: Request, num_computed_tokens: int, num_blocks: int, now: float) -> None:
         self.values["num_preemptions"].total += 1
 
     def finished(self, request: Request, num_blocks: int, now: float) -> None:
-        self._ended.append(request)  # its last token may be in the results of this very update
         if request.finish_reason != "abort":
             self.values["request_success"].by[request.finish_reason or "error"] += 1
             self.buckets["e2e_request_latency_seconds"].observe(now - request.arrival_time)
