@@ -1,41 +1,35 @@
-"""What the endpoints that generate share: sampling parameters, scripts, engine requests and their way to the wire."""
+"""The one path of every endpoint that generates: from a request's bytes to engine requests and their answer."""
 
-import random
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple
+from typing import Any, ClassVar, Generic, Protocol
 
 from mockvllm.answers.output import NO_STOP, Output, StopRules
 from mockvllm.answers.script import Script
 from mockvllm.engine import RepetitionDetection, Request
+from mockvllm.server.draft import RANK, Draft, Headers, Prompt, R, integer, priority, response_id
 from mockvllm.server.scripting import Scripting
 from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.admission import Limits, check_admission, check_rank
-from mockvllm.wire.chat_request import ChatCompletionRequest
+from mockvllm.wire.answer import StreamAnswer, WholeAnswer
+from mockvllm.wire.body import parse_body
 from mockvllm.wire.context import Asked, Window
+from mockvllm.wire.encoder import Encoder
 from mockvllm.wire.errors import APIError, invalid, unknown_model
+from mockvllm.wire.generation_request import GenerationRequest
+from mockvllm.wire.prepared import Answer, Prepared
+from mockvllm.wire.response_format import structured_outputs
 from mockvllm.wire.sampling import DEFAULTS, SAMPLING_FIELDS, check_sampling
 
-PRIORITY = b"x-vllm-priority"
-RANK = b"x-data-parallel-rank"
-Headers = Iterable[tuple[bytes, bytes]]
+
+class Response(Encoder, Protocol):
+    num_prompt_tokens: int
 
 
-@dataclass(slots=True)
-class Draft:
-    """A request on its way: what the checks and the tokenizer have made of it. `values`: its sampling parameters."""
+class Serving(Generic[R]):
+    """Made once a server; `prepare` once a request. An endpoint says how its requests are read and its answers look."""
 
-    request_id: str
-    request: ChatCompletionRequest
-    arrival_time: float
-    priority: int
-    prompt: str
-    prompt_token_ids: Sequence[int]
-    values: dict[str, Any]
-
-
-class Serving:
-    """The part of a generation endpoint that does not depend on its shape on the wire."""
+    id_prefix: ClassVar[str]
 
     def __init__(self, config: ServingConfig) -> None:
         self.config = config
@@ -53,12 +47,105 @@ class Serving:
         self._limits = Limits(tokenizer.vocab_size, config.max_logprobs)
         self._defaults = {**DEFAULTS, **{name: defaults[name] for name in DEFAULTS if name in defaults}}
 
+    # --- what an endpoint adds --------------------------------------------------------------------------------------
+
+    def parse(self, fields: Mapping[str, Any]) -> R:
+        """The request that a body holds. Raises APIError for what is refused without looking at the server."""
+        raise NotImplementedError
+
+    def check(self, request: R) -> None:
+        """Raises APIError for what this server does not serve: the model's name, features that are off."""
+        raise NotImplementedError
+
+    def asked(self, request: R) -> Asked:
+        """What the request asks of the window."""
+        raise NotImplementedError
+
+    def render(self, request: R, ask: Asked) -> Sequence[Prompt]:
+        """The request's prompts, tokenized. Raises APIError for those that do not fit."""
+        raise NotImplementedError
+
+    def add_logprobs(self, request: R, values: dict[str, Any]) -> None:
+        """Which log-probabilities are wanted: `num_logprobs`, `prompt_logprobs`."""
+        raise NotImplementedError
+
+    def response(self, draft: Draft[R], choices: Sequence[Request]) -> Response:
+        """The shapes of the answer. `choices`: none when the engine refuses the request."""
+        raise NotImplementedError
+
+    def engine_id(self, request_id: str, index: int) -> str:
+        """The engine's name for a prompt of the request."""
+        return request_id
+
+    # --- the path ---------------------------------------------------------------------------------------------------
+
+    def prepare(self, body: bytes, headers: Headers, now: float) -> Prepared[Request]:
+        """`now`: the engine's clock, in seconds. Raises APIError for a request refused before anything is sent."""
+        lookup = dict(headers)
+        fields = parse_body(body, lookup.get(b"content-type"))
+        return self.serve(self.parse(fields), fields, lookup, now)
+
+    def serve(
+        self, request: R, fields: Mapping[str, Any], headers: Mapping[bytes, bytes], now: float
+    ) -> Prepared[Request]:
+        """The order of the steps is that of vLLM's checks."""
+        self.check(request)
+        draft = self._draft(request, headers, now)
+        for prompt in draft.prompts:
+            failure = self._admission_failure(prompt, headers)
+            if failure is not None:
+                return self._refused(draft, failure)
+        return self._accepted(draft, fields, headers)
+
+    def _draft(self, request: R, headers: Mapping[bytes, bytes], now: float) -> Draft[R]:
+        ask = self.asked(request)
+        self.window.check_request(ask)
+        prompts = self.render(request, ask)
+        for prompt in prompts:
+            prompt.values = values = self.sampling(request, self.window.max_tokens(ask, len(prompt.token_ids)))
+            self.add_logprobs(request, values)
+        request_id = response_id(self.id_prefix, request.request_id, headers)
+        return Draft(request_id, request, now, priority(request, headers), prompts)
+
+    def _refused(self, draft: Draft[R], failure: APIError) -> Prepared[Request]:
+        if not draft.request.stream:
+            raise failure
+        response = self.response(draft, ())
+        answer = StreamAnswer(response, (), response.num_prompt_tokens, can_stop=False)
+        return Prepared(draft.request_id, True, (), answer, failure=failure, model=draft.request.model)
+
+    def _accepted(
+        self, draft: Draft[R], fields: Mapping[str, Any], headers: Mapping[bytes, bytes]
+    ) -> Prepared[Request]:
+        request = draft.request
+        choices: list[Request] = []
+        scripts: list[Script] = []
+        for index, prompt in enumerate(draft.prompts):
+            engine_id = self.engine_id(draft.request_id, index)
+            directive = self.scripting.directive(prompt.user_text, fields, headers)
+            said = self.scripting.scripts(engine_id, prompt.values, prompt.user_text, directive)
+            choices += self._engine_requests(draft, prompt, engine_id, said)
+            scripts += said
+        response = self.response(draft, choices)
+        answer = self.answer(request, response, self._outputs(request, scripts))
+        origin = scripts[0].origin
+        return Prepared(draft.request_id, bool(request.stream), choices, answer, origin, model=request.model)
+
+    def answer(self, request: R, response: Response, outputs: Sequence[Output]) -> Answer:
+        num_prompt_tokens, can_stop = response.num_prompt_tokens, bool(request.stop)
+        if not request.stream:
+            return WholeAnswer(response, outputs, num_prompt_tokens, can_stop=can_stop)
+        interval = max(self.config.stream_interval, request.stream_interval or 1)
+        return StreamAnswer(response, outputs, num_prompt_tokens, can_stop=can_stop, interval=interval)
+
+    # --- its steps --------------------------------------------------------------------------------------------------
+
     def check_model(self, model: str | None) -> None:
         if model and model not in self.config.model_names:
             names = list(self.config.model_names)
             raise unknown_model(model, names, list_aliases=self.config.wire.valid_aliases_in_404)
 
-    def tokenize(self, request: ChatCompletionRequest, ask: Asked, prompt: str) -> Sequence[int]:
+    def tokenize(self, request: R, ask: Asked, prompt: str) -> Sequence[int]:
         """The prompt's tokens, if they fit the window, cut as the request says."""
         window = self.window
         window.check_text(ask, prompt)
@@ -69,49 +156,44 @@ class Serving:
             token_ids = self.config.tokenizer.encode(prompt, add_special_tokens=special, limit=limit)
         except TypeError as error:  # a lone surrogate is no text to the tokenizers package
             raise invalid(str(error)) from None
-        if size is not None and len(token_ids) > size:
-            token_ids = token_ids[:size] if request.truncation_side == "right" else token_ids[len(token_ids) - size :]
+        if size is not None:
+            token_ids = _cut(token_ids, size, request.truncation_side)
         window.check_tokens(ask, len(token_ids))
         return token_ids
 
-    def sampling(self, request: ChatCompletionRequest, max_tokens: int) -> dict[str, Any]:
+    def sampling(self, request: R, max_tokens: int) -> dict[str, Any]:
         """The request's sampling parameters over the server's, checked (SamplingParams)."""
         given = request.given
         values = {**self._defaults, "max_tokens": max_tokens}
+        if "response_format" in given or "structured_outputs" in given:
+            values["structured_outputs"] = structured_outputs(request.response_format, request.structured_outputs)
         if max_tokens < 1 or not SAMPLING_FIELDS.isdisjoint(given):
             values.update({name: given[name] for name in SAMPLING_FIELDS & given.keys() if given[name] is not None})
             check_sampling(values)
         return values
 
-    def admission_failure(self, draft: Draft, headers: Mapping[bytes, bytes]) -> APIError | None:
-        """What the engine will say against the request, if anything."""
+    def _admission_failure(self, prompt: Prompt, headers: Mapping[bytes, bytes]) -> APIError | None:
+        """What the engine will say against a prompt, if anything."""
         try:
-            check_admission(draft.values, self._limits, len(draft.prompt_token_ids))
+            check_admission(prompt.values, self._limits, len(prompt.token_ids))
             if RANK in headers:
-                check_rank(_integer(headers, RANK), self.config.data_parallel_size)
+                check_rank(integer(headers, RANK), self.config.data_parallel_size)
         except APIError as error:
             return error
         return None
 
-    def response_id(self, prefix: str, request_id: str, headers: Mapping[bytes, bytes]) -> str:
-        """The id of the response: the client's (header before field), or a random one."""
-        given = headers.get(b"x-request-id")
-        return prefix + (given.decode("latin-1") if given else request_id or f"{random.getrandbits(64):016x}")
-
-    def priority(self, request: ChatCompletionRequest, headers: Mapping[bytes, bytes]) -> int:
-        """Lower is earlier; the header goes before the field."""
-        return request.priority if PRIORITY not in headers else _integer(headers, PRIORITY)
-
-    def engine_requests(self, draft: Draft, scripts: Sequence[Script]) -> list[Request]:
+    def _engine_requests(
+        self, draft: Draft[R], prompt: Prompt, engine_id: str, scripts: Sequence[Script]
+    ) -> list[Request]:
         """One for each script, that is for each of the `n` choices."""
-        request, values, request_id = draft.request, draft.values, draft.request_id
+        request, values = draft.request, prompt.values
         stop_token_ids = self._stop_token_ids(request)
         rule = request.repetition_detection
         detection = None if rule is None else RepetitionDetection(*astuple(rule))
         return [
             Request(
-                request_id if len(scripts) == 1 else f"{index}_{request_id}",
-                draft.prompt_token_ids,
+                engine_id if len(scripts) == 1 else f"{index}_{engine_id}",
+                prompt.token_ids,
                 values["max_tokens"],
                 script,
                 draft.arrival_time,
@@ -127,7 +209,7 @@ class Serving:
             for index, script in enumerate(scripts)
         ]
 
-    def outputs(self, request: ChatCompletionRequest, scripts: Sequence[Script]) -> list[Output]:
+    def _outputs(self, request: R, scripts: Sequence[Script]) -> list[Output]:
         """The text of each choice, ending as the request says."""
         end_ids = self._end_ids
         if request.stop_token_ids or request.ignore_eos:
@@ -136,19 +218,16 @@ class Serving:
         rules = _stop_rules(request)
         return [Output(script, rules, end_ids) for script in scripts]
 
-    def _stop_token_ids(self, request: ChatCompletionRequest) -> Sequence[int]:
+    def _stop_token_ids(self, request: R) -> Sequence[int]:
         own = () if request.ignore_eos else self.config.tokenizer.extra_end_ids
         return (*(request.stop_token_ids or ()), *own)
 
 
-def _integer(headers: Mapping[bytes, bytes], name: bytes) -> int:
-    try:
-        return int(headers[name].decode("latin-1"))
-    except ValueError as error:
-        raise invalid(str(error)) from None
+def _cut(token_ids: Sequence[int], size: int, side: str | None) -> Sequence[int]:
+    return token_ids[:size] if side == "right" else token_ids[max(0, len(token_ids) - size) :]
 
 
-def _stop_rules(request: ChatCompletionRequest) -> StopRules:
+def _stop_rules(request: GenerationRequest) -> StopRules:
     stop = request.stop
     if not stop and not request.include_stop_str_in_output:
         return NO_STOP

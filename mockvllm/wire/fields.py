@@ -1,10 +1,10 @@
 """Request models that cost what the client sends: each field is validated alone, by a validator made when first needed.
 
 A model is a class of annotations (what pydantic validates) and defaults. The outcome is that of one pydantic model of
-the same fields: lax coercion, failures in the order of declaration, unknown fields ignored.
+the same fields: lax coercion, failures in the order of the fields, unknown fields ignored.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
@@ -58,12 +58,14 @@ class Field:
 class RequestModel:
     """An instance has the defaults of its class as attributes; `given` holds the fields that the client sent.
 
-    `proofs`, `before` and `after` give a field, by its name, what `Field` calls so.
+    `proofs`, `before` and `after` give a field, by its name, what `Field` calls so. `behind`: fields that do not stand
+    where they are declared but behind another (None: first).
     """
 
     proofs: ClassVar[Mapping[str, Proof]] = {}
     before: ClassVar[Mapping[str, Hook]] = {}
     after: ClassVar[Mapping[str, Hook]] = {}
+    behind: ClassVar[Mapping[str | None, Sequence[str]]] = {}
     _fields: ClassVar[Mapping[str, Field]] = {}
     _required: ClassVar[frozenset[str]]
     given: dict[str, Any]
@@ -74,10 +76,10 @@ class RequestModel:
 
     @classmethod
     def fields(cls) -> Mapping[str, Field]:
-        """The fields in the order of declaration."""
+        """The fields in their order."""
         if not cls._fields:
             hints = get_type_hints(cls, include_extras=True)
-            names = [name for name in hints if name not in RequestModel.__annotations__]
+            names = _placed([name for name in hints if name not in RequestModel.__annotations__], cls.behind)
             proof, before, after = cls.proofs.get, cls.before.get, cls.after.get
             cls._fields = {name: Field(hints[name], proof(name), before(name), after(name)) for name in names}
             cls._required = frozenset(name for name in names if not hasattr(cls, name))
@@ -110,6 +112,15 @@ class RequestModel:
                     yield from failures(error, name)
             elif name in cls._required:
                 yield Failure("missing", (name,), "Field required", body)
+
+
+def _placed(names: Sequence[str], behind: Mapping[str | None, Sequence[str]]) -> list[str]:
+    moved = {name for group in behind.values() for name in group}
+    placed = list(behind.get(None, ()))
+    for name in names:
+        if name not in moved:
+            placed += (name, *behind.get(name, ()))
+    return placed
 
 
 def _exact_types(annotation: Any) -> frozenset[type]:

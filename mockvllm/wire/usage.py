@@ -32,7 +32,9 @@ def counts(num_prompt_tokens: int, num_completion_tokens: int) -> dict[str, Any]
     }
 
 
-def prompt_details(rules: UsageRules, num_prompt_tokens: int, facts: EngineFacts | None) -> dict[str, int] | None:
+def prompt_details(
+    rules: UsageRules, num_prompt_tokens: int, facts: EngineFacts | None
+) -> dict[str, int | None] | None:
     """Tokens found in the prefix cache and tokens written to it; None unless the server is told to say so."""
     if not rules.prompt_tokens_details or facts is None:
         return None

@@ -1,0 +1,62 @@
+"""A request on its way from its checks to the engine, and what its headers say."""
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic
+
+from typing_extensions import TypeVar
+
+from mockvllm.answers.prompt import Messages
+from mockvllm.wire.errors import invalid
+from mockvllm.wire.generation_request import GenerationRequest
+
+PRIORITY = b"x-vllm-priority"
+RANK = b"x-data-parallel-rank"
+Headers = Iterable[tuple[bytes, bytes]]
+R = TypeVar("R", bound=GenerationRequest, default=GenerationRequest)
+
+
+@dataclass(slots=True)
+class Prompt:
+    """One prompt of a request: rendered, tokenized, with its sampling parameters (`values`).
+
+    `user_text`: where a directive may stand. `conversation`: the messages it was made of, if it was. `incomplete`: its
+    last tokens, if they are but the beginning of a character, which what is said next completes.
+    """
+
+    text: str
+    token_ids: Sequence[int]
+    user_text: str
+    conversation: Messages = ()
+    incomplete: Sequence[int] = ()
+    values: dict[str, Any] = field(init=False)
+
+
+@dataclass(slots=True)
+class Draft(Generic[R]):
+    """What the checks and the tokenizer have made of a request. `request_id`: the response's."""
+
+    request_id: str
+    request: R
+    arrival_time: float
+    priority: int
+    prompts: Sequence[Prompt]
+
+
+def response_id(prefix: str, request_id: str | None, headers: Mapping[bytes, bytes]) -> str:
+    """The id of the response: the client's (header before field), or a random one."""
+    given = headers.get(b"x-request-id")
+    return prefix + (given.decode("latin-1") if given else request_id or f"{random.getrandbits(64):016x}")
+
+
+def priority(request: GenerationRequest, headers: Mapping[bytes, bytes]) -> int:
+    """Lower is earlier; the header goes before the field."""
+    return request.priority if PRIORITY not in headers else integer(headers, PRIORITY)
+
+
+def integer(headers: Mapping[bytes, bytes], name: bytes) -> int:
+    try:
+        return int(headers[name].decode("latin-1"))
+    except ValueError as error:
+        raise invalid(str(error)) from None
