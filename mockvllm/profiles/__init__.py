@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from mockvllm.profiles.messages import MessagesRules
+from mockvllm.profiles.responses import ResponsesRules
 from mockvllm.profiles.routes import RouteRules
 from mockvllm.profiles.scheduler import SchedulerRules
 from mockvllm.profiles.wire import WireRules
@@ -21,6 +23,8 @@ class Profile:
     scheduler: SchedulerRules
     wire: WireRules
     routes: RouteRules
+    responses: ResponsesRules
+    messages: MessagesRules
 
 
 @cache
@@ -35,4 +39,6 @@ def load(name: str) -> Profile:
         SchedulerRules(**data["scheduler"]),
         WireRules(**data["wire"]),
         RouteRules(**data["routes"]),
+        ResponsesRules(**data["responses"]),
+        MessagesRules(**data["messages"]),
     )
