@@ -2,7 +2,6 @@
 
 import logging
 from dataclasses import dataclass, field
-from typing import Any
 
 from mockvllm.clock import Clock
 from mockvllm.clock.driver import Driver
@@ -10,6 +9,7 @@ from mockvllm.engine import RequestOutput
 from mockvllm.profiles import Profile
 from mockvllm.server.chat import ChatServing
 from mockvllm.server.journal import Journal
+from mockvllm.server.kv_events import KVEvents
 from mockvllm.server.metrics import Metrics
 from mockvllm.settings import Environment, Settings
 from mockvllm.settings.derive import Derived
@@ -30,8 +30,13 @@ class Backend:
     journal: Journal
     metrics: Metrics
     chat: ChatServing
-    kv_event_sources: dict[str, Any] = field(default_factory=dict)
+    kv_events: dict[int, KVEvents] = field(default_factory=dict)  # by data-parallel rank
     num_open_requests: int = 0
+
+    def close(self) -> None:
+        """What is queued for others is sent, and their sockets are closed."""
+        for events in self.kv_events.values():
+            events.publisher.close()
 
 
 def deliver(outputs: list[RequestOutput], now: float) -> None:

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from mockvllm import profiles
 from mockvllm.clock import Clock, LiveClock, ManualClock
 from mockvllm.clock.driver import Driver
-from mockvllm.engine import Engine, EngineCore, hash_block
+from mockvllm.engine import Engine, EngineCore, HashBlock, hash_block
 from mockvllm.profiles import Profile
 from mockvllm.server import kv_events, kv_events_config
 from mockvllm.server.backend import Backend, deliver
 from mockvllm.server.chat import ChatServing
 from mockvllm.server.journal import Journal
-from mockvllm.server.kv_events import KVEvents, block_hasher
+from mockvllm.server.kv_events import KVEvents
 from mockvllm.server.metrics import Metrics
 from mockvllm.server.metrics.cache_config import cache_config_labels
 from mockvllm.server.serving_config import serving_config
@@ -28,11 +28,19 @@ def make_clock(settings: Settings, loop: asyncio.AbstractEventLoop) -> Clock:
     return ManualClock(loop) if settings.clock == "manual" else LiveClock(loop, settings.time_scale)
 
 
-def start_kv_events(settings: Settings, profile: Profile, environ: Mapping[str, str]) -> KVEvents | None:
-    """The publisher that `--kv-events-config` asks for, its sockets open. SettingsError when that cannot be."""
+def start_kv_events(
+    settings: Settings, profile: Profile, environ: Mapping[str, str]
+) -> tuple[KVEvents | None, HashBlock]:
+    """The publisher that `--kv-events-config` asks for, its sockets open, and how blocks are hashed: as in vLLM where
+    somebody sees the hashes, quickly where nobody does. SettingsError when that cannot be.
+    """
+    rules = profile.scheduler
     try:
         config = kv_events_config.parse(settings.kv_events_config)
-        return kv_events.start(config, settings.data_parallel_rank or 0, profile.scheduler, environ)
+        if not config.active:
+            return None, hash_block
+        hasher = kv_events.block_hasher(settings.prefix_caching_hash_algo, rules, environ)
+        return kv_events.start(config, settings.data_parallel_rank or 0, rules, environ), hasher
     except ValueError as error:
         raise SettingsError(str(error)) from None
 
@@ -48,24 +56,23 @@ def build_backend(
     blocks = num_gpu_blocks(settings, settings.block_size or BLOCK_SIZE)
     derived = derive(settings, num_gpu_blocks=blocks, model_limit=model_limit(settings))
     check_kv_room(derived, blocks)
-    clock = make_clock(settings, loop)
-    journal = Journal(settings.journal_size, derived.block_size)
     config = scheduler_config(settings, derived, blocks)
-    events = start_kv_events(settings, profile, environ)
+    chat = ChatServing(serving_config(settings, derived, profile))
+    journal = Journal(settings.journal_size, derived.block_size)
     labels = cache_config_labels(settings, config, derived.gpu_memory_utilization)
     metrics = Metrics(settings.model_names[0], labels)
+    events, hasher = start_kv_events(settings, profile, environ)
     engine = Engine(
         config,
         make_step_time(settings),
-        hash_block=block_hasher(settings.prefix_caching_hash_algo, profile.scheduler, environ)
-        if events
-        else hash_block,
-        listeners=[journal, metrics, *([events] if events else [])],
+        hash_block=hasher,
+        listeners=[listener for listener in (journal, metrics, events) if listener is not None],
         rules=profile.scheduler,
         max_tokens_per_result=settings.events_per_write,
     )
     journal.watch(engine)
     metrics.watch(engine)
+    clock = make_clock(settings, loop)
     return Backend(
         settings=settings,
         environment=environment,
@@ -75,6 +82,6 @@ def build_backend(
         driver=Driver(EngineCore(engine), clock, deliver),
         journal=journal,
         metrics=metrics,
-        chat=ChatServing(serving_config(settings, derived, profile)),
-        kv_event_sources=kv_events.sources({settings.data_parallel_rank or 0: events}) if events else {},
+        chat=chat,
+        kv_events={settings.data_parallel_rank or 0: events} if events else {},
     )

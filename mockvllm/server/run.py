@@ -61,7 +61,10 @@ async def serve(settings: Settings, environment: Environment, sock: socket) -> N
         ssl_certfile=settings.ssl_certfile,
     )
     tune_collector()
-    await Server(config, backend.driver.stop, settings.shutdown_timeout).serve([sock])
+    try:
+        await Server(config, backend.driver.stop, settings.shutdown_timeout).serve([sock])
+    finally:
+        backend.close()
 
 
 def print_startup(backend: Backend, application: Application, sock: socket, seconds: float) -> None:

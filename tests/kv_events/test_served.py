@@ -46,5 +46,5 @@ def first_message(subscriber: zmq.Socket[bytes], server: support.Service) -> lis
 
 
 def test_a_config_that_cannot_be_is_named(serve: Callable[..., support.Service]) -> None:
-    with pytest.raises(RuntimeError, match="ended with 2 before it served(.|\n)*--kv-events-config.*endpoint"):
+    with pytest.raises(RuntimeError, match=r"ended with 2 before it served(.|\n)*--kv-events-config.*endpoint"):
         serve("--kv-events-config", '{"enable_kv_cache_events":true,"endpoint":"udp://x"}')

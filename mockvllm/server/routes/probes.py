@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Response
 
 from mockvllm.server.backend import Backend
+from mockvllm.server.kv_events import sources
 
 
 def router(backend: Backend) -> APIRouter:
@@ -25,7 +26,7 @@ def router(backend: Backend) -> APIRouter:
         @routes.get("/kv_event_sources")
         async def kv_event_sources() -> dict[str, Any]:
             """Publisher configuration by data-parallel rank; empty while KV events are off (vLLM 0.32 and later)."""
-            return backend.kv_event_sources
+            return sources(backend.kv_events)
 
     @routes.get("/health", response_class=Response)
     async def health() -> Response:
