@@ -1,43 +1,104 @@
 """`mockvllm simulate`: the engine on a virtual clock."""
 
-import argparse
+import os
 import sys
-from collections.abc import Sequence
-from pathlib import Path
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import msgspec
 
 from mockvllm import profiles
+from mockvllm.cli import simulate_flags
+from mockvllm.cli.simulate_progress import progress
+from mockvllm.settings import Environment, Settings, check, parse
+from mockvllm.settings.derive import BLOCK_SIZE, MAX_MODEL_LEN, derive
+from mockvllm.settings.engine import make_step_time, num_gpu_blocks, scheduler_config
+from mockvllm.settings.kv_room import check_kv_room
+from mockvllm.settings.model_limit import model_limit
+from mockvllm.settings.words import plain
+from mockvllm.simulation.outcome import Outcome
+from mockvllm.simulation.result import load_keys, result
+from mockvllm.simulation.run import run_workload
 from mockvllm.simulation.scenario import read_scenario
 from mockvllm.simulation.scenario_run import run_scenario
 
 
 def main(argv: Sequence[str]) -> int:
-    """Exit status 0; 2 with one line on standard error for wrong flags or an unreadable scenario."""
-    args = _parser().parse_args(argv)
+    """Exit status 0; 2 with one line on standard error for wrong flags, files and workloads."""
+    args, rest = simulate_flags.parser().parse_known_args(plain(argv))
     try:
-        return _replay(args)
+        settings = parse(rest, os.environ)
+        return _replay(args, settings, rest) if args.scenario else _run(args, settings)
     except (OSError, ValueError) as error:
-        print(f"mockvllm simulate: {error}", file=sys.stderr)
+        print(f"mockvllm simulate: error: {error}", file=sys.stderr)
         return 2
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="mockvllm simulate", description=__doc__, allow_abbrev=False)
-    parser.add_argument("--profile", default="0.33", choices=profiles.NAMES, help="vLLM release to follow")
-    group = parser.add_argument_group("scenario", "a scheduler scenario, tick by tick")
-    group.add_argument("--scenario", type=Path, required=True, metavar="FILE", help="the scenario (JSON)")
-    group.add_argument(
-        "--trace", type=Path, metavar="OUT", help="where its trace goes (JSON; default: standard output)"
-    )
-    return parser
-
-
-def _replay(args: argparse.Namespace) -> int:
-    trace = run_scenario(read_scenario(args.scenario), profiles.load(args.profile))
+def _replay(args: Namespace, settings: Settings, rest: Sequence[str]) -> int:
+    if any(word.startswith("-") and word.partition("=")[0] != "--profile" for word in rest):
+        raise ValueError("--scenario has its own configuration: no flag of the engine but --profile goes with it")
+    trace = run_scenario(read_scenario(args.scenario), profiles.load(settings.profile))
     encoded = msgspec.json.encode({"trace": trace}) + b"\n"
     if args.trace is None:
         sys.stdout.buffer.write(encoded)
     else:
         args.trace.write_bytes(encoded)
     return 0
+
+
+def _run(args: Namespace, settings: Settings) -> int:
+    outcome = _simulate(args, settings)
+    slo_ms = dict(args.goodput) if args.goodput else None
+    figures = result(outcome, args.percentile_metrics, args.metric_percentiles, slo_ms, args.save_detailed)
+    load = load_keys(simulate_flags.arrivals(args), args.max_concurrency)
+    whole = {"model_id": settings.model_names[0], "num_prompts": len(outcome.workload), **load, **figures}
+    if args.result_filename is not None:
+        args.result_filename.write_bytes(msgspec.json.encode(whole) + b"\n")
+    if args.plot is not None:
+        from mockvllm.simulation.picture import save_picture
+
+        save_picture(figures["series"], args.plot)
+    _print(whole, args)
+    return 0
+
+
+def _print(whole: Mapping[str, Any], args: Namespace) -> None:
+    from mockvllm.cli.console import print_json
+    from mockvllm.cli.simulate_report import print_report
+
+    if args.json:
+        print_json(whole)
+    else:
+        print_report(whole, args.percentile_metrics, args.metric_percentiles)
+
+
+def _simulate(args: Namespace, settings: Settings) -> Outcome:
+    workload = simulate_flags.workload(args)
+    blocks = num_gpu_blocks(settings, settings.block_size or BLOCK_SIZE)
+    settings = _fitted(settings, blocks)
+    check(settings, Environment.read(os.environ))
+    derived = derive(settings, model_limit=model_limit(settings), num_gpu_blocks=blocks)
+    check_kv_room(derived, blocks)
+    with progress(len(workload)) as told:
+        return run_workload(
+            workload,
+            scheduler_config(settings, derived, blocks),
+            make_step_time(settings),
+            rules=profiles.load(settings.profile).scheduler,
+            max_concurrency=args.max_concurrency,
+            max_tokens_per_result=settings.events_per_write,
+            step_by_step=args.step_by_step,
+            keep_runs=args.save_detailed,
+            told=told,
+        )
+
+
+def _fitted(settings: Settings, blocks: int) -> Settings:
+    """Without `--max-model-len` a small KV cache is no error: the longest request is what it holds."""
+    if settings.max_model_len is not None:
+        return settings
+    room = (blocks - 1) * (settings.block_size or BLOCK_SIZE)
+    longest = model_limit(settings) or MAX_MODEL_LEN
+    return replace(settings, max_model_len=max(1, room)) if room < longest else settings

@@ -1,0 +1,30 @@
+"""Requests that would wait forever are refused before a simulation begins."""
+
+from mockvllm.engine import SchedulerConfig
+from mockvllm.simulation.workload import Workload
+
+
+def check_admission(workload: Workload, config: SchedulerConfig) -> None:
+    """Raises ValueError, one line, for the first request whose prompt can never be admitted, or which grows out of the
+    KV cache and would be preempted again and again."""
+    for number, (prompt, output) in enumerate(zip(workload.prompt_lens, workload.output_lens, strict=True)):
+        problem = _problem(prompt, output, config)
+        if problem:
+            raise ValueError(f"request {number}: {problem}")
+
+
+def _problem(prompt: int, output: int, config: SchedulerConfig) -> str | None:
+    usable = config.num_gpu_blocks - 1
+    room = usable * config.block_size
+    cache = f"the KV cache holds {room} tokens ({usable} blocks of {config.block_size})"
+    if prompt > room:
+        return f"a prompt of {prompt} tokens can never be admitted: {cache}"
+    if prompt >= config.max_model_len:
+        return f"a prompt of {prompt} tokens is refused, as max_model_len is {config.max_model_len} (--max-model-len)"
+    budget = config.max_num_scheduled_tokens or config.max_num_batched_tokens
+    if prompt > budget and not config.enable_chunked_prefill:
+        return f"a prompt of {prompt} tokens can never be admitted in one step of {budget} tokens, without chunks"
+    computed = min(prompt + output, config.max_model_len) - 1  # nothing computes the last token
+    if computed > room:
+        return f"a prompt of {prompt} and {output} output tokens can never be finished: {cache}"
+    return None

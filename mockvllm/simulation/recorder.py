@@ -1,0 +1,109 @@
+"""What a simulation remembers: the state after every update, and when each request got its tokens.
+
+Most tokens come in step, one in each update, so that a run of them is the number of its first update and of its last.
+"""
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+
+from mockvllm.engine import EngineListener, Request, RequestOutput, SchedulerOutput, SchedulerStats
+
+NEVER = -2  # the number of an update that no update follows
+NANOSECOND = 9  # decimals
+
+
+class Recorder(EngineListener):
+    """A request's `owner` is its number.
+
+    By update: `times` (seconds), `running` and `waiting` (requests), `usage` (share of the KV blocks that is held),
+    `begun` and `ended` (runs of which it is the first update, or the last).
+    By request: `first_token_at`, `last_token_at`, `scheduled_at` (seconds), `output_lens`, `num_preemptions`,
+    `recomputed_tokens` (computed, and thrown away by preemptions).
+    `pauses`: when a request lost its seat and when it got one again, in turn.
+    `gaps`: how often so many seconds, to the nanosecond, passed from one run of a request's tokens to the next.
+    `runs`, if they are kept: by request, the first and the last update of each run, in turn.
+    """
+
+    def __init__(self, num_requests: int, keep_runs: bool = False) -> None:
+        self.times, self.usage = array("d"), array("d")
+        self.running, self.waiting, self.begun, self.ended = (array("i") for _ in "1234")
+        self.first_token_at, self.last_token_at, self.scheduled_at = (
+            array("d", bytes(8 * num_requests)) for _ in "123"
+        )
+        self.output_lens, self.num_preemptions, self.recomputed_tokens = (
+            array("q", bytes(8 * num_requests)) for _ in "123"
+        )
+        self.pauses: dict[int, list[float]] = {}
+        self.gaps: Counter[float] = Counter()
+        self.runs: list[array[int]] | None = [array("q") for _ in range(num_requests)] if keep_runs else None
+        self.num_steps = 0
+        self.peak_running = 0
+        self.num_queried_tokens = 0
+        self.num_hit_tokens = 0
+        self._first_update, self._last_update = (array("q", [NEVER]) * num_requests for _ in "12")
+
+    def scheduled(self, request: Request, num_hit_tokens: int, now: float) -> None:
+        if request.num_preemptions:
+            self.pauses[request.owner].append(now)
+        else:
+            self.scheduled_at[request.owner] = now
+            self.num_queried_tokens += request.num_tokens
+            self.num_hit_tokens += num_hit_tokens
+
+    def preempted(self, request: Request, num_computed_tokens: int, num_blocks: int, now: float) -> None:
+        number = request.owner
+        self.pauses.setdefault(number, []).append(now)
+        self.num_preemptions[number] += 1
+        self.recomputed_tokens[number] += num_computed_tokens
+
+    def batch(self, output: SchedulerOutput, now: float) -> None:
+        num_seqs = output.num_seqs
+        if num_seqs:
+            self.num_steps += 1
+            if num_seqs > self.peak_running:
+                self.peak_running = num_seqs
+
+    def step(self, results: Sequence[RequestOutput], stats: SchedulerStats, now: float) -> None:
+        update = len(self.times)
+        self._book([now], [stats.kv_cache_usage], stats)
+        last_update, output_lens = self._last_update, self.output_lens
+        for result in results:
+            request = result.request
+            number = request.owner
+            num_tokens = request.num_tokens - request.num_prompt_tokens
+            before = last_update[number] + num_tokens - result.num_new_tokens - output_lens[number]  # some in lockstep
+            output_lens[number] = num_tokens
+            if before != update - 1:
+                self._begin_run(number, before, update)
+            last_update[number] = update
+            if result.finish_reason is not None:
+                self._end_run(number, update)
+                self.last_token_at[number] = now
+
+    def leapt(self, stats: SchedulerStats, times: Sequence[float], usages: Sequence[float]) -> None:
+        self._book(times, usages, stats)
+        self.num_steps += len(times)
+
+    def _book(self, times: Sequence[float], usages: Sequence[float], stats: SchedulerStats) -> None:
+        self.times.extend(times)
+        self.usage.extend(usages)
+        self.running.extend([stats.num_running_reqs] * len(times))
+        self.waiting.extend([stats.num_waiting_reqs] * len(times))
+        self.begun.frombytes(bytes(4 * len(times)))
+        self.ended.frombytes(bytes(4 * len(times)))
+
+    def _begin_run(self, number: int, before: int, update: int) -> None:
+        if before == NEVER:
+            self.first_token_at[number] = self.times[update]
+        else:
+            self.gaps[round(self.times[update] - self.times[before], NANOSECOND)] += 1
+            self._end_run(number, before)
+        self._first_update[number] = update
+
+    def _end_run(self, number: int, last: int) -> None:
+        first = self._first_update[number]
+        self.begun[first] += 1
+        self.ended[last] += 1
+        if self.runs is not None:
+            self.runs[number].extend((first, last))
