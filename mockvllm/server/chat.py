@@ -16,6 +16,9 @@ from mockvllm.wire.checks import check_body
 from mockvllm.wire.context import Asked, asked
 from mockvllm.wire.features import check_chat_template, check_mm_kwargs, check_tool_parser
 
+_FEATURES = frozenset(("tools", "chat_template", "chat_template_kwargs", "media_io_kwargs", "mm_processor_kwargs"))
+"""Fields for which the server must have been started."""
+
 
 class ChatServing(Serving[ChatCompletionRequest]):
     id_prefix = "chatcmpl-"
@@ -32,6 +35,8 @@ class ChatServing(Serving[ChatCompletionRequest]):
     def check(self, request: ChatCompletionRequest) -> None:
         config = self.config
         self.check_model(request.model)
+        if _FEATURES.isdisjoint(request.given):
+            return
         check_tool_parser(request, config.tool_call_parser, auto=config.enable_auto_tool_choice)
         if not config.trust_request_chat_template:
             check_chat_template(request)

@@ -51,6 +51,8 @@ class Scripting:
             values["min_tokens"],
             self._mask(values),
         )
+        if values["n"] == 1:
+            return (self.speaker.script(turn, directive),)
         return [self.speaker.script(turn, directive, index) for index in range(values["n"])]
 
     def _mask(self, values: Mapping[str, Any]) -> TokenMask | None:

@@ -219,8 +219,8 @@ class Serving(Generic[R]):
         return [Output(script, rules, end_ids) for script in scripts]
 
     def _stop_token_ids(self, request: R) -> Sequence[int]:
-        own = () if request.ignore_eos else self.config.tokenizer.extra_end_ids
-        return (*(request.stop_token_ids or ()), *own)
+        own: Sequence[int] = () if request.ignore_eos else self.config.tokenizer.extra_end_ids
+        return (*request.stop_token_ids, *own) if request.stop_token_ids else own
 
 
 def _cut(token_ids: Sequence[int], size: int, side: str | None) -> Sequence[int]:
