@@ -123,7 +123,7 @@ class Stream(Exchange):
         return self.answer.finish(choice.index, num_tokens, output.finish_reason or "abort", output.stop_reason)
 
     def _write(self, payload: bytes, num_tokens: int) -> None:
-        last = not self.unfinished
+        last = not (self.unfinished or any(choice.pending or choice.finish for choice in self.choices))
         if last:
             payload += self.answer.close()
         if payload:
@@ -135,6 +135,9 @@ class Stream(Exchange):
         choice.pending += output.num_new_tokens
         if output.finish_reason is not None:
             choice.finish = output
+        elif self._can_stop:  # a stop string ends the request whether its reader keeps up or not
+            self.answer.hold(choice.index, output.num_new_tokens)
+            self.check_stop(choice)
 
     def _drain(self) -> None:
         """The peer reads again: what piled up goes out, one event a choice, until it is full again."""
@@ -151,12 +154,9 @@ class Stream(Exchange):
         pending, choice.pending = choice.pending, 0
         finish, choice.finish = choice.finish, None
         if finish is not None:
-            self._write(self._finish(choice, finish, pending), pending)
-            return
-        payload = self.answer.merged(choice.index, pending)
-        if self._can_stop:
-            self.check_stop(choice)
-        self._write(payload, pending)
+            self._write(self._finish(choice, finish, finish.num_new_tokens if self._can_stop else pending), pending)
+        else:
+            self._write(self.answer.merged(choice.index, 0 if self._can_stop else pending), pending)
 
 
 class Whole(Exchange):

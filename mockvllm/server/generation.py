@@ -1,5 +1,6 @@
 """From a POST to its tokens, for every endpoint that generates: prepare, journal, start, wait for the end."""
 
+import logging
 from collections.abc import AsyncIterator
 from typing import Protocol
 
@@ -18,6 +19,9 @@ from mockvllm.wire.prepared import Prepared
 EVENT_STREAM: Headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
 STREAM_HEAD: Message = {"type": "http.response.start", "status": 200, "headers": EVENT_STREAM}
 WHOLE_HEAD: Message = {"type": "http.response.start", "status": 200, "headers": JSON}
+
+
+log = logging.getLogger(__name__)
 
 
 class Prepare(Protocol):
@@ -52,7 +56,9 @@ class Generation:
         else:
             exchange = Whole(prepared, self._backend.driver, entry, DrivenSink(send, connection, WHOLE_HEAD))
         exchange.start()
+        self._backend.num_open_requests += 1
         await _disconnect(receive)
+        self._backend.num_open_requests -= 1
         if exchange.unfinished:
             entry.client_closed(connection.closed_by_peer or "fin")
             exchange.leave()
@@ -90,6 +96,10 @@ class Generation:
         except APIError as error:
             entry.status = error.status
             raise
+        except Exception as error:
+            log.exception("%s %s", entry.method, entry.path)
+            entry.status = 500
+            raise APIError(500, str(error), "InternalServerError") from None
         entry.admit(prepared)
         return prepared
 

@@ -12,7 +12,8 @@ from mockvllm.server.asgi import Headers
 from mockvllm.wire.prepared import Prepared
 
 SECRETS = frozenset((b"authorization", b"proxy-authorization", b"x-api-key", b"api-key", b"cookie"))
-BODY_LIMIT = 1 << 20
+BODY_LIMIT = 1 << 20  # bytes of one request's body
+BODIES_LIMIT = 64 << 20  # bytes of all bodies: beyond, the oldest requests lose theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +139,8 @@ class Journal(EngineListener):
         self.block_size = block_size
         self._engine: Engine | None = None
         self._entries: deque[Entry] = deque(maxlen=size)
+        self._bodies: deque[Entry] = deque(maxlen=size)
+        self._num_body_bytes = 0
 
     def watch(self, engine: Engine) -> None:
         """The engine whose free blocks are noted when a request ends."""
@@ -147,7 +150,19 @@ class Journal(EngineListener):
         return iter(self._entries)
 
     def add(self, entry: Entry) -> None:
+        if len(self._bodies) == self.size:
+            self._forget_oldest_body()
         self._entries.append(entry)
+        self._bodies.append(entry)
+        self._num_body_bytes += len(entry.body)
+        while self._num_body_bytes > BODIES_LIMIT:
+            self._forget_oldest_body()
+
+    def _forget_oldest_body(self) -> None:
+        if self._bodies:
+            entry = self._bodies.popleft()
+            self._num_body_bytes -= len(entry.body)
+            entry.body = b""
 
     def find(self, wanted: str) -> Entry | None:
         """The newest entry with this response id, or with this X-Request-Id."""
@@ -158,6 +173,8 @@ class Journal(EngineListener):
 
     def clear(self) -> None:
         self._entries.clear()
+        self._bodies.clear()
+        self._num_body_bytes = 0
 
     def finished(self, request: Request, num_blocks: int, now: float) -> None:
         entry: Entry = request.owner.exchange.entry

@@ -26,6 +26,9 @@ class BaseAnswer:
         reason = self._outputs[index].stop_reason
         return None if reason is None else ("stop", reason)
 
+    def hold(self, index: int, n: int) -> None:
+        self._outputs[index].advance(n)
+
     def failure(self, error: APIError) -> bytes:
         return self._encoder.failure(error)
 

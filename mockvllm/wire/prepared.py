@@ -35,6 +35,10 @@ class Answer(Protocol):
         """One event of `n` tokens, as vLLM's output collector merges them when the reader lags."""
         ...
 
+    def hold(self, index: int, n: int) -> None:
+        """`n` tokens that leave with the next `merged` or `finish`; `stopped` knows them already."""
+        ...
+
     def finish(self, index: int, n: int, finish_reason: str, stop_reason: int | str | None) -> bytes:
         """The last `n` tokens of a choice (0: none) and its end."""
         ...
