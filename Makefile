@@ -6,7 +6,7 @@ ARGS ?=
 
 export PYTHON
 
-.PHONY: serve test lint image clean
+.PHONY: serve test lint style types contracts image clean
 
 serve: $(VENV)/.serve
 	@exec $(BIN)/mockvllm serve $(ARGS)
@@ -14,10 +14,17 @@ serve: $(VENV)/.serve
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest $(ARGS)
 
-lint: $(VENV)/.dev
+# Each alone, or all in spite of a failure: make -k lint
+lint: style types contracts
+
+style: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
 	$(BIN)/mypy
+
+contracts: $(VENV)/.dev
 	$(BIN)/lint-imports
 
 # Built and run as CI does it, without a daemon; with one: docker build -t mockvllm .
