@@ -7,6 +7,8 @@ import pytest
 from blocks import blocks
 from session import Session
 
+from mockvllm.cli.main import COMMANDS
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
@@ -37,3 +39,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_the_index_names_every_page() -> None:
     named = {link["path"] for link in LINK.finditer((DOCS / "README.md").read_text("utf-8"))}
     assert {page.name for page in DOCS.glob("*.md")} - {"README.md"} <= named
+
+
+def test_the_index_names_every_command() -> None:
+    named = re.findall(r"^\| `([a-z-]+)` \|", (DOCS / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert sorted(named) == sorted(COMMANDS)
