@@ -10,7 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from mockvllm.cli.main import COMMANDS
+
 ROOT = Path(__file__).parents[2]
+EXTRAS = ("cbor2", "jinja2", "llguidance", "matplotlib", "numpy", "scipy", "tokenizers", "xxhash", "zmq")
+WITHOUT_EXTRAS = f"""
+import sys
+sys.modules.update(dict.fromkeys({EXTRAS!r}))  # None: as if it were not installed
+from mockvllm.cli.main import main
+main(sys.argv[1:])
+"""
 
 
 def build(source: Path, kind: str, target: Path) -> Path:
@@ -67,3 +76,11 @@ def test_the_sdist_builds_the_same_wheel(wheel: zipfile.ZipFile, tmp_path: Path)
         assert sorted(again.namelist()) == sorted(wheel.namelist())
     assert (unpacked / "Makefile").exists()
     assert not list(unpacked.glob(".image")) + list(unpacked.glob(".venv"))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_command_needs_an_extra_to_start(command: str) -> None:
+    argv = [sys.executable, "-c", WITHOUT_EXTRAS, command, "--help"]
+    run = subprocess.run(argv, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
+    assert "usage" in run.stdout.lower()
