@@ -13,7 +13,8 @@ from mockvllm.server.generation import Generation
 from mockvllm.server.hot import HotRoute
 from mockvllm.server.layers import compose
 from mockvllm.server.layers.access_log import AccessLog
-from mockvllm.server.routes import absent, control, metrics, models, probes
+from mockvllm.server.responses_generation import ResponsesGeneration
+from mockvllm.server.routes import absent, control, messages, metrics, models, probes, responses
 from mockvllm.settings import Settings
 
 
@@ -28,7 +29,11 @@ class Application:
 def build_app(backend: Backend) -> Application:
     """Everything a request passes through, outermost first: layers, hot route, FastAPI."""
     settings, environment = backend.settings, backend.environment
-    endpoints = {"/v1/chat/completions": Generation(backend, backend.chat.prepare)}
+    endpoints = {
+        "/v1/chat/completions": Generation(backend, backend.chat.prepare),
+        "/v1/responses": ResponsesGeneration(backend),
+        "/v1/messages": Generation(backend, backend.messages.prepare),
+    }
     routers = routers_of(backend, endpoints)
     fastapi = fastapi_app(settings, routers)
     hot = HotRoute(fastapi, endpoints, settings.root_path or "")
@@ -44,10 +49,14 @@ def build_app(backend: Backend) -> Application:
 
 def routers_of(backend: Backend, endpoints: Mapping[str, Generation]) -> list[APIRouter]:
     """The routes, in the order in which vLLM registers them."""
-    generation = APIRouter()
+    further = {"/v1/responses": responses.router, "/v1/messages": messages.router}
+    routers = [probes.router(backend), models.router(backend)]
     for path, endpoint in endpoints.items():
-        generation.add_api_route(path, endpoint.endpoint, methods=["POST"], response_model=None)
-    routers = [probes.router(backend), models.router(backend), generation, absent.router()]
+        routers.append(APIRouter())
+        routers[-1].add_api_route(path, endpoint.endpoint, methods=["POST"], response_model=None)
+        if path in further:
+            routers.append(further[path](backend))
+    routers.append(absent.router())
     if not backend.settings.disable_log_stats:
         routers.insert(1, metrics.router(backend))
     if backend.settings.control:

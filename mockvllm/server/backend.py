@@ -10,7 +10,9 @@ from mockvllm.profiles import Profile
 from mockvllm.server.chat import ChatServing
 from mockvllm.server.journal import Journal
 from mockvllm.server.kv_events import KVEvents
+from mockvllm.server.messages import MessagesServing
 from mockvllm.server.metrics import Metrics
+from mockvllm.server.responses import ResponsesServing
 from mockvllm.settings import Environment, Settings
 from mockvllm.settings.derive import Derived
 
@@ -30,6 +32,8 @@ class Backend:
     journal: Journal
     metrics: Metrics
     chat: ChatServing
+    messages: MessagesServing
+    responses: ResponsesServing
     kv_events: dict[int, KVEvents] = field(default_factory=dict)  # by data-parallel rank
     num_open_requests: int = 0
 

@@ -14,8 +14,11 @@ from mockvllm.server.backend import Backend, deliver
 from mockvllm.server.chat import ChatServing
 from mockvllm.server.journal import Journal
 from mockvllm.server.kv_events import KVEvents
+from mockvllm.server.messages import MessagesServing
 from mockvllm.server.metrics import Metrics
 from mockvllm.server.metrics.cache_config import cache_config_labels
+from mockvllm.server.responses import ResponsesServing
+from mockvllm.server.responses_store import ResponsesStore
 from mockvllm.server.serving_config import serving_config
 from mockvllm.settings import Environment, Settings, SettingsError
 from mockvllm.settings.derive import BLOCK_SIZE, derive
@@ -57,7 +60,8 @@ def build_backend(
     derived = derive(settings, num_gpu_blocks=blocks, model_limit=model_limit(settings))
     check_kv_room(derived, blocks)
     config = scheduler_config(settings, derived, blocks)
-    chat = ChatServing(serving_config(settings, derived, profile))
+    serving = serving_config(settings, derived, profile)
+    store = ResponsesStore(environment.VLLM_ENABLE_RESPONSES_API_STORE)
     journal = Journal(settings.journal_size, derived.block_size)
     labels = cache_config_labels(settings, config, derived.gpu_memory_utilization)
     metrics = Metrics(settings.model_names[0], labels)
@@ -82,6 +86,8 @@ def build_backend(
         driver=Driver(EngineCore(engine), clock, deliver),
         journal=journal,
         metrics=metrics,
-        chat=chat,
+        chat=ChatServing(serving),
+        messages=MessagesServing(serving, profile.messages),
+        responses=ResponsesServing(serving, profile.responses, store),
         kv_events={settings.data_parallel_rank or 0: events} if events else {},
     )

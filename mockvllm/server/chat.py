@@ -8,9 +8,8 @@ from mockvllm.engine import Request
 from mockvllm.server.chat_prompt import ChatPrompts
 from mockvllm.server.chat_response import ChatResponses
 from mockvllm.server.draft import Draft, Prompt
-from mockvllm.server.serving import Serving
+from mockvllm.server.serving import Response, Serving
 from mockvllm.server.serving_options import ServingConfig
-from mockvllm.wire.chat_events import ChatResponse
 from mockvllm.wire.chat_request import ChatCompletionRequest
 from mockvllm.wire.checks import check_body
 from mockvllm.wire.context import Asked, asked
@@ -58,5 +57,5 @@ class ChatServing(Serving[ChatCompletionRequest]):
         if request.echo and top and request.prompt_logprobs is None:
             values["prompt_logprobs"] = top
 
-    def response(self, draft: Draft[ChatCompletionRequest], choices: Sequence[Request]) -> ChatResponse:
+    def response(self, draft: Draft[ChatCompletionRequest], choices: Sequence[Request]) -> Response:
         return self._responses.make(draft, choices)

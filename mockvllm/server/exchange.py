@@ -95,6 +95,13 @@ class Stream(Exchange):
         self._backlog = False
         self._can_stop = prepared.answer.can_stop
 
+    def start(self) -> None:
+        beginning = self.answer.begin()
+        if beginning:
+            self.sink.write(beginning, False)
+            self.entry.wrote(0, len(beginning))
+        super().start()
+
     def deliver(self, choice: Choice, output: RequestOutput) -> None:
         """The hot path: tokens that are due, to a peer that keeps up."""
         num_tokens = output.num_new_tokens

@@ -46,11 +46,16 @@ class Generation:
         except APIError as error:
             await respond(send, error.status, error.body(), JSON)
             return
+        detached = self.detached(entry, prepared)
+        if detached is not None:
+            await detached(scope, receive, send)
+            return
         exchange: Exchange
         if prepared.stream:
             await send(dict(STREAM_HEAD))
             if prepared.failure is not None:
-                await send({"type": "http.response.body", "body": self._fail(entry, prepared, prepared.failure)})
+                await self._send_failure(entry, prepared, send, connection)
+                await _disconnect(receive)
                 return
             exchange = Stream(prepared, self._backend.driver, entry, DrivenSink(send, connection))
         else:
@@ -74,7 +79,10 @@ class Generation:
         except APIError as error:
             return Response(error.body(), error.status, media_type="application/json")
         if prepared.failure is not None:
-            return EventStream(iter([self._fail(entry, prepared, prepared.failure)]))
+            return EventStream(_failed(self._fail(entry, prepared), cut=prepared.answer.cut_by_failure))
+        detached = self.detached(entry, prepared)
+        if detached is not None:
+            return detached
         sink = QueueSink()
         kind = Stream if prepared.stream else Whole
         exchange = kind(prepared, self._backend.driver, entry, sink)
@@ -103,18 +111,35 @@ class Generation:
         entry.admit(prepared)
         return prepared
 
-    def _fail(self, entry: Entry, prepared: Prepared, error: APIError) -> bytes:
+    def detached(self, entry: Entry, prepared: Prepared) -> Response | None:
+        """The response to a request whose answer is made without waiting for its client; None: for any other."""
+        return None
+
+    def _fail(self, entry: Entry, prepared: Prepared) -> bytes:
         """The engine refuses what the front end let through: an event in a stream that has begun (vLLM)."""
+        assert prepared.failure is not None
         entry.failed = True
-        payload = prepared.answer.failure(error)
+        payload = prepared.answer.failure(prepared.failure)
         entry.wrote(0, len(payload))
         return payload
+
+    async def _send_failure(self, entry: Entry, prepared: Prepared, send: Send, connection: Connection) -> None:
+        cut = prepared.answer.cut_by_failure
+        await send({"type": "http.response.body", "body": self._fail(entry, prepared), "more_body": cut})
+        if cut:
+            connection.close()
 
 
 async def _disconnect(receive: Receive) -> None:
     """Until the response is complete or the client has left: both say `http.disconnect`."""
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+async def _failed(payload: bytes, *, cut: bool) -> AsyncIterator[bytes]:
+    yield payload
+    if cut:
+        raise ConnectionAbortedError("the stream is cut off by a failure")
 
 
 async def _leaving(exchange: Exchange, entry: Entry, sink: QueueSink) -> AsyncIterator[bytes]:

@@ -24,6 +24,10 @@ class Connection:
         """Bytes handed over that the kernel has not taken yet."""
         return self.protocol.transport.get_write_buffer_size()
 
+    def close(self) -> None:
+        """Close once what is buffered has left, whatever of a response is missing."""
+        self.protocol.transport.close()
+
     def abort(self) -> None:
         """Close at once, what is buffered is lost."""
         self.protocol.transport.abort()

@@ -92,7 +92,7 @@ class Serving(Generic[R]):
         self.check(request)
         draft = self._draft(request, headers, now)
         for prompt in draft.prompts:
-            failure = self._admission_failure(prompt, headers)
+            failure = self.admission_failure(prompt, headers)
             if failure is not None:
                 return self._refused(draft, failure)
         return self._accepted(draft, fields, headers)
@@ -110,8 +110,7 @@ class Serving(Generic[R]):
     def _refused(self, draft: Draft[R], failure: APIError) -> Prepared[Request]:
         if not draft.request.stream:
             raise failure
-        response = self.response(draft, ())
-        answer = StreamAnswer(response, (), response.num_prompt_tokens, can_stop=False)
+        answer = self.answer(draft.request, self.response(draft, ()), ())
         return Prepared(draft.request_id, True, (), answer, failure=failure, model=draft.request.model)
 
     def _accepted(
@@ -123,7 +122,7 @@ class Serving(Generic[R]):
         for index, prompt in enumerate(draft.prompts):
             engine_id = self.engine_id(draft.request_id, index)
             directive = self.scripting.directive(prompt.user_text, fields, headers)
-            said = self.scripting.scripts(engine_id, prompt.values, prompt.user_text, directive)
+            said = self.scripting.scripts(engine_id, prompt, directive)
             choices += self._engine_requests(draft, prompt, engine_id, said)
             scripts += said
         response = self.response(draft, choices)
@@ -156,9 +155,14 @@ class Serving(Generic[R]):
             token_ids = self.config.tokenizer.encode(prompt, add_special_tokens=special, limit=limit)
         except TypeError as error:  # a lone surrogate is no text to the tokenizers package
             raise invalid(str(error)) from None
-        if size is not None:
-            token_ids = _cut(token_ids, size, request.truncation_side)
-        window.check_tokens(ask, len(token_ids))
+        return self.fit(request, ask, token_ids)
+
+    def fit(self, request: R, ask: Asked, token_ids: Sequence[int]) -> Sequence[int]:
+        """The tokens of a prompt, cut as the request says. Raises APIError for those that the window cannot hold."""
+        size = self.window.truncate_to(ask)
+        if size is not None and len(token_ids) > size:
+            token_ids = token_ids[:size] if request.truncation_side == "right" else token_ids[len(token_ids) - size :]
+        self.window.check_tokens(ask, len(token_ids))
         return token_ids
 
     def sampling(self, request: R, max_tokens: int) -> dict[str, Any]:
@@ -172,7 +176,7 @@ class Serving(Generic[R]):
             check_sampling(values)
         return values
 
-    def _admission_failure(self, prompt: Prompt, headers: Mapping[bytes, bytes]) -> APIError | None:
+    def admission_failure(self, prompt: Prompt, headers: Mapping[bytes, bytes]) -> APIError | None:
         """What the engine will say against a prompt, if anything."""
         try:
             check_admission(prompt.values, self._limits, len(prompt.token_ids))
@@ -221,10 +225,6 @@ class Serving(Generic[R]):
     def _stop_token_ids(self, request: R) -> Sequence[int]:
         own: Sequence[int] = () if request.ignore_eos else self.config.tokenizer.extra_end_ids
         return (*request.stop_token_ids, *own) if request.stop_token_ids else own
-
-
-def _cut(token_ids: Sequence[int], size: int, side: str | None) -> Sequence[int]:
-    return token_ids[:size] if side == "right" else token_ids[max(0, len(token_ids) - size) :]
 
 
 def _stop_rules(request: GenerationRequest) -> StopRules:

@@ -1,6 +1,7 @@
 """The one way from a choice's tokens to bytes. An endpoint adds only the shapes of its events and body (`Encoder`)."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from mockvllm.wire.encoder import Encoder, End, Output, Said
 from mockvllm.wire.errors import APIError
@@ -8,6 +9,8 @@ from mockvllm.wire.errors import APIError
 
 class BaseAnswer:
     """What streams and whole bodies share."""
+
+    cut_by_failure: ClassVar[bool] = False
 
     def __init__(self, encoder: Encoder, outputs: Sequence[Output], num_prompt_tokens: int, *, can_stop: bool) -> None:
         self.num_prompt_tokens = num_prompt_tokens
@@ -25,6 +28,9 @@ class BaseAnswer:
     def stopped(self, index: int) -> tuple[str, str] | None:
         reason = self._outputs[index].stop_reason
         return None if reason is None else ("stop", reason)
+
+    def begin(self) -> bytes:
+        return b""
 
     def hold(self, index: int, n: int) -> None:
         self._outputs[index].advance(n)

@@ -4,7 +4,7 @@ A model is a class of annotations (what pydantic validates) and defaults. The ou
 the same fields: lax coercion, failures in the order of the fields, unknown fields ignored.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
@@ -86,9 +86,11 @@ class RequestModel:
         return cls._fields
 
     @classmethod
-    def parse(cls, body: Mapping[str, Any]) -> Self:
-        """The request that `body` holds. Raises APIError naming every failure."""
+    def parse(cls, body: Mapping[str, Any], absent: Collection[str] = ()) -> Self:
+        """The request that `body` holds, without fields that are `absent`. Raises APIError naming every failure."""
         fields = cls._fields or cls.fields()
+        if absent:
+            fields = {name: field for name, field in fields.items() if name not in absent}
         request = cls()
         request.given = given = request.__dict__
         try:
@@ -97,14 +99,14 @@ class RequestModel:
                 if field is not None:
                     given[name] = value if type(value) in field.exact else field.validate(value)
         except ValidationError:
-            raise bad_request(list(cls._failures(body))) from None
+            raise bad_request(list(cls._failures(body, fields))) from None
         if not cls._required <= given.keys():
-            raise bad_request(list(cls._failures(body)))
+            raise bad_request(list(cls._failures(body, fields)))
         return request
 
     @classmethod
-    def _failures(cls, body: Mapping[str, Any]) -> Iterator[Failure]:
-        for name, field in cls.fields().items():
+    def _failures(cls, body: Mapping[str, Any], fields: Mapping[str, Field]) -> Iterator[Failure]:
+        for name, field in fields.items():
             if name in body:
                 try:
                     field.validate(body[name])

@@ -27,6 +27,15 @@ class Answer(Protocol):
         """False: `stopped` need not be asked."""
         ...
 
+    @property
+    def cut_by_failure(self) -> bool:
+        """True: behind what `failure` gives the connection is cut off, and the stream never ends."""
+        ...
+
+    def begin(self) -> bytes:
+        """What a stream sends at once, before there is a token."""
+        ...
+
     def chunks(self, index: int, n: int) -> bytes:
         """`n` events of one token each. The first call of the exchange also gives what comes before any token."""
         ...

@@ -1,0 +1,52 @@
+"""Which item of a stream of /v1/responses what is said belongs to."""
+
+from mockvllm.profiles.responses import ResponsesRules
+from mockvllm.wire.responses_output import Entries, Item, Status
+from mockvllm.wire.responses_stream import Numbered, OpenCall, OpenItem, OpenMessage, OpenReasoning
+
+
+class Items:
+    """At most one item is open. `done`: those that are closed, as the stream showed them."""
+
+    def __init__(self, events: Numbered, rules: ResponsesRules) -> None:
+        self.done: list[Item] = []
+        self._events = events
+        self._rules = rules
+        self._open: OpenItem | None = None
+
+    def text(self, text: str, logprobs: Entries | None = None) -> bytes:
+        if isinstance(self._open, OpenMessage):
+            return self._open.delta(text, logprobs)
+        item = OpenMessage(self._events, self._rules, self._next_index)
+        return self._begin(item) + item.delta(text, logprobs)
+
+    def reasoning(self, text: str) -> bytes:
+        if isinstance(self._open, OpenReasoning):
+            return self._open.delta(text)
+        item = OpenReasoning(self._events, self._rules, self._next_index)
+        return self._begin(item) + item.delta(text)
+
+    def call(self, call: int, name: str) -> bytes:
+        """The call with this index begins."""
+        return self._begin(OpenCall(self._events, self._rules, self._next_index, call, name))
+
+    def arguments(self, call: int, arguments: str) -> bytes:
+        item = self._open
+        return item.delta(arguments) if isinstance(item, OpenCall) and item.call == call and arguments else b""
+
+    def close(self, status: Status = "completed") -> bytes:
+        """`status`: of the item that is open."""
+        item, self._open = self._open, None
+        if item is None:
+            return b""
+        self.done.append(item.item(status))
+        return item.closed(status)
+
+    @property
+    def _next_index(self) -> int:
+        return len(self.done) + (self._open is not None)
+
+    def _begin(self, item: OpenItem) -> bytes:
+        closed = self.close()
+        self._open = item
+        return closed + item.opened()
