@@ -11,6 +11,7 @@ SPECIAL_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token
 _FIRST_FILLER = 300
 _ENOUGH_CHARS = 8  # a token: so much of a text usually has the tokens that are wanted, and the rest need not be read
 _INCOMPLETE = "\ufffd"
+_CHARACTER_TOKENS = 4  # a character has as many bytes at most, and a token has one at least
 
 
 class HFTokenizer:
@@ -59,6 +60,10 @@ class HFTokenizer:
 
         stream = DecodeStream(skip_special_tokens=skip_special_tokens)
         return lambda token_id: stream.step(self._tokenizer, token_id) or ""
+
+    def incomplete(self, ids: Sequence[int]) -> Sequence[int]:
+        tail = ids[-_CHARACTER_TOKENS:]
+        return tail if self.decode(tail).endswith(_INCOMPLETE) else ()
 
     def fillers(self) -> Iterable[int]:
         return range(_FIRST_FILLER, self.vocab_size)

@@ -27,6 +27,8 @@ class Turn(NamedTuple):
     ignore_eos: bool = False
     min_tokens: int = 0
     mask: TokenMask | None = None
+    before: Sequence[int] = ()
+    """The last tokens of the prompt, if the text of what is said depends on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ class Speaker:
         """The script of choice `index`."""
         plan = self._default(turn, index) if directive is None else self._told(directive)
         source = "default" if directive is None else directive.source
-        if plan.name is None or turn.mask is not None or turn.min_tokens:
+        if plan.name is None or turn.mask is not None or turn.min_tokens or turn.before:
             return self._make(plan, turn, source)
         key = (plan.name, source, turn.skip_special_tokens, turn.ignore_eos)
         script = self._shared.get(key)
@@ -112,14 +114,16 @@ class Speaker:
         opening = [*plan.first, self._tokenizer.eos_token_id] if plan.end_token else plan.first
         said: Iterable[Said]
         if turn.mask is None:
-            said = chain(self._texts(opening, turn), cycle(list(self._texts(plan.again, turn))))
+            said = chain(self._texts(opening, turn, turn.before), cycle(list(self._texts(plan.again, turn))))
         else:
             before: list[int] = []
             opening = list(turn.mask.apply(opening, before))
-            said = self._texts(chain(opening, turn.mask.apply(cycle(plan.again), before)), turn)
+            said = self._texts(chain(opening, turn.mask.apply(cycle(plan.again), before)), turn, turn.before)
         origin = {"source": source, "answer": plan.name or "text"}
         return Script(Speech(said, self._escape), plan.end(len(opening), turn), origin)
 
-    def _texts(self, token_ids: Iterable[int], turn: Turn) -> Iterator[Said]:
+    def _texts(self, token_ids: Iterable[int], turn: Turn, before: Sequence[int] = ()) -> Iterator[Said]:
         detokenize = self._tokenizer.detokenizer(skip_special_tokens=turn.skip_special_tokens)
+        for token_id in before:
+            detokenize(token_id)
         return ((token_id, detokenize(token_id)) for token_id in token_ids)

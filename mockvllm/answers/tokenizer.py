@@ -45,6 +45,10 @@ class Tokenizer(Protocol):
         """A new incremental detokenizer, for one sequence of tokens."""
         ...
 
+    def incomplete(self, ids: Sequence[int]) -> Sequence[int]:
+        """The last of `ids`, if they end within a character."""
+        ...
+
     def fillers(self) -> Iterable[int]:
         """Tokens to offer as alternatives where a script has none left."""
         ...
@@ -121,6 +125,9 @@ class WordTokenizer:
         if skip_special_tokens:
             return lambda token_id: words.get(token_id, "")
         return self.token_text
+
+    def incomplete(self, ids: Sequence[int]) -> Sequence[int]:
+        return ()
 
     def fillers(self) -> Iterable[int]:
         return self.encode(" " + LOREM)

@@ -17,3 +17,7 @@ class WireRules:
     distrusts_mm_kwargs: bool
     null_top_logprobs_counts: bool
     generation_config_skip_special_tokens: bool
+    suffix_names_fim: bool  # the refusal of a completion's suffix
+    empty_prompt_list_names_field: bool
+    beam_search_checks_echo: bool
+    text_offset_continues: bool  # over the events of a completion with log-probabilities

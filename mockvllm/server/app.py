@@ -9,6 +9,7 @@ from starlette.routing import Route
 
 from mockvllm.server.asgi import App
 from mockvllm.server.backend import Backend
+from mockvllm.server.completions import CompletionServing
 from mockvllm.server.generation import Generation
 from mockvllm.server.hot import HotRoute
 from mockvllm.server.layers import compose
@@ -29,9 +30,11 @@ class Application:
 def build_app(backend: Backend) -> Application:
     """Everything a request passes through, outermost first: layers, hot route, FastAPI."""
     settings, environment = backend.settings, backend.environment
+    completions = CompletionServing(backend.chat.config, environment.VLLM_MAX_COMPLETION_PROMPTS)
     endpoints = {
         "/v1/chat/completions": Generation(backend, backend.chat.prepare),
         "/v1/responses": ResponsesGeneration(backend),
+        "/v1/completions": Generation(backend, completions.prepare),
         "/v1/messages": Generation(backend, backend.messages.prepare),
     }
     routers = routers_of(backend, endpoints)

@@ -9,9 +9,10 @@ from mockvllm.server.response_options import ResponseOptions
 from mockvllm.server.scripting import Scripting
 from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.chat_events import ChatResponse, Role
-from mockvllm.wire.chat_logprobs import ChatLogprobs, prompt_logprobs
+from mockvllm.wire.chat_logprobs import ChatLogprobs
 from mockvllm.wire.chat_request import ChatCompletionRequest
 from mockvllm.wire.chat_shape import ChatShape
+from mockvllm.wire.logprobs import prompt_logprobs
 
 _RESPONSE_FIELDS = frozenset(
     (

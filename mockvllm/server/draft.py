@@ -22,7 +22,8 @@ class Prompt:
     """One prompt of a request: rendered, tokenized, with its sampling parameters (`values`).
 
     `user_text`: where a directive may stand. `conversation`: the messages it was made of, if it was. `incomplete`: its
-    last tokens, if they are but the beginning of a character, which what is said next completes.
+    last tokens, if they are but the beginning of a character, which what is said next ends. `is_given_as_tokens`: by
+    the client, so that they may be any numbers.
     """
 
     text: str
@@ -30,6 +31,7 @@ class Prompt:
     user_text: str
     conversation: Messages = ()
     incomplete: Sequence[int] = ()
+    is_given_as_tokens: bool = False
     values: dict[str, Any] = field(init=False)
 
 

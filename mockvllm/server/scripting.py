@@ -10,6 +10,7 @@ from mockvllm.answers.masks import TokenMask, bad_word_tokens, split_logit_bias
 from mockvllm.answers.script import Script
 from mockvllm.answers.speaker import Speaker, Turn
 from mockvllm.answers.tokenizer import Tokenizer
+from mockvllm.server.draft import Prompt
 from mockvllm.wire.errors import invalid
 from mockvllm.wire.jsontext import escape
 
@@ -39,17 +40,17 @@ class Scripting:
         except ValueError as error:
             raise invalid(str(error)) from None
 
-    def scripts(
-        self, request_id: str, values: Mapping[str, Any], user_text: str, directive: Directive | None
-    ) -> Sequence[Script]:
+    def scripts(self, request_id: str, prompt: Prompt, directive: Directive | None) -> Sequence[Script]:
         """One script for each of the `n` choices."""
+        values = prompt.values
         turn = Turn(
             request_id,
-            user_text,
+            prompt.user_text,
             values["skip_special_tokens"],
             values.get("ignore_eos", False),
             values["min_tokens"],
             self._mask(values),
+            prompt.incomplete,
         )
         if values["n"] == 1:
             return (self.speaker.script(turn, directive),)

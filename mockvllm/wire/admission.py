@@ -1,10 +1,10 @@
 """What vLLM's engine checks when it admits a request; in a stream these errors come after HTTP 200, as an event."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mockvllm.wire.errors import invalid
+from mockvllm.wire.errors import APIError, invalid
 from mockvllm.wire.response_format import StructuredOutputsParams
 
 MAX_LOGPROB_TOKEN_IDS = 128
@@ -30,6 +30,12 @@ def check_admission(values: Mapping[str, Any], limits: Limits, num_prompt_tokens
         _check_values(values, limits)
     if not num_prompt_tokens:
         raise invalid("The decoder prompt cannot be empty")
+
+
+def check_token_ids(token_ids: Sequence[int], vocab_size: int) -> APIError | None:
+    """What the engine says of a prompt's tokens that the client chose."""
+    highest = max(token_ids, default=0)
+    return invalid(f"Token id {highest} is out of vocabulary") if highest >= vocab_size else None
 
 
 def check_rank(rank: int, data_parallel_size: int) -> None:

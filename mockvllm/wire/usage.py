@@ -43,6 +43,13 @@ def prompt_details(
     return {"cached_tokens": cached, "created_cache_tokens": max(0, full_blocks - cached)}
 
 
+def cached_tokens(rules: UsageRules, facts: EngineFacts | None) -> dict[str, int | None] | None:
+    """Tokens found in the prefix cache alone; None unless the server is told to say so."""
+    if not rules.prompt_tokens_details or facts is None:
+        return None
+    return {"cached_tokens": max(0, facts.num_cached_tokens), "created_cache_tokens": None}
+
+
 def metrics(rules: UsageRules, num_tokens: int, facts: EngineFacts | None) -> Mapping[str, Any] | None:
     """The `metrics` object of `--enable-per-request-metrics`: milliseconds, and tokens per second."""
     if not rules.per_request_metrics or facts is None:

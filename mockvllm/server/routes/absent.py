@@ -6,7 +6,7 @@ from fastapi import APIRouter, Response
 
 from mockvllm.wire.errors import APIError
 
-PATHS = {"/v1/completions": "Completions API"}
+PATHS: dict[str, str] = {}
 
 
 def router() -> APIRouter:
