@@ -75,18 +75,17 @@ class Sample:
     """What the client saw of one request; seconds."""
 
     request: Request
-    front_end: float
     done: bool = False
 
     @property
     def ttft(self) -> float:
         assert self.request.first_token_at is not None
-        return self.request.first_token_at - self.request.arrival_time + self.front_end
+        return self.request.first_token_at - self.request.arrival_time
 
     @property
     def e2e(self) -> float:
         assert self.request.last_token_at is not None
-        return self.request.last_token_at - self.request.arrival_time + self.front_end
+        return self.request.last_token_at - self.request.arrival_time
 
 
 @dataclass
@@ -156,10 +155,9 @@ class Replay:
 
     def __init__(self, experiment: Experiment, efficiency: Efficiency) -> None:
         self._experiment = experiment
-        self._step_time = step_time(experiment, efficiency)
         self._clock = VirtualClock()
-        self._engine = Engine(scheduler_config(experiment), self._step_time, lockstep=True)
-        self._driver = Driver(EngineCore(self._engine), self._clock, self._deliver)
+        engine = Engine(scheduler_config(experiment), step_time(experiment, efficiency), lockstep=True)
+        self._driver = Driver(EngineCore(engine), self._clock, self._deliver)
         self._samples: dict[str, Sample] = {}
 
     def run(self, seconds: float = math.inf) -> list[Means]:
@@ -189,8 +187,7 @@ class Replay:
                 Speech(len(self._samples) << 16),
                 when,
             )
-            front_end = self._step_time.front_end_seconds(self._engine.num_running)
-            self._samples[request_id] = Sample(request, front_end)
+            self._samples[request_id] = Sample(request)
             self._driver.add(request)
             self._clock.call_at(when + GIVES_UP_AFTER, lambda: self._driver.abort(request))
 

@@ -14,9 +14,10 @@ from mockvllm.cli import simulate_flags
 from mockvllm.cli.simulate_progress import progress
 from mockvllm.settings import Environment, Settings, check, parse
 from mockvllm.settings.derive import BLOCK_SIZE, MAX_MODEL_LEN, derive
-from mockvllm.settings.engine import make_step_time, num_gpu_blocks, scheduler_config
+from mockvllm.settings.engine import num_gpu_blocks, scheduler_config
 from mockvllm.settings.kv_room import check_kv_room
 from mockvllm.settings.model_limit import model_limit
+from mockvllm.settings.step_time import make_step_time
 from mockvllm.settings.words import plain
 from mockvllm.simulation.outcome import Outcome
 from mockvllm.simulation.result import load_keys, result

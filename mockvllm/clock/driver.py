@@ -25,15 +25,30 @@ class Driver:
         self._woken = False
         self._stopped = False
         self._timer: Timer | None = None
+        self._at_the_door: dict[Request, Timer] = {}
         self._tick = self._paced_tick if core.engine.paced else self._step_tick
         self._horizon = clock.next_deadline if isinstance(clock, VirtualClock) else None
 
     def add(self, request: Request) -> None:
+        """Into the engine's queue, at once or when the front end is through with it (`roofline`)."""
+        engine = self.core.engine
+        if engine.front_end is None:
+            self._enter(request)
+            return
+        through_at = self.clock.now() + engine.front_end(engine.num_running)
+        self._at_the_door[request] = self.clock.call_at(through_at, lambda: self._enter(request))
+
+    def _enter(self, request: Request) -> None:
+        self._at_the_door.pop(request, None)
         self.core.engine.add(request, self.clock.now())
         self.wake()
 
     def abort(self, request: Request, reason: FinishReason = "abort") -> None:
         """Seat and blocks are free when this returns; a no-op for a request that has ended."""
+        timer = self._at_the_door.get(request)
+        if timer is not None:
+            timer.cancel()
+            self._enter(request)
         self.core.engine.abort(request, self.clock.now(), reason)
         self.wake()
 

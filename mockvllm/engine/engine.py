@@ -13,6 +13,7 @@ from mockvllm.engine.output import RequestOutput, SchedulerOutput, SchedulerStat
 from mockvllm.engine.paced import PacedScheduler
 from mockvllm.engine.request import FinishReason, Request, RequestStatus
 from mockvllm.engine.scheduler import PauseState, Scheduler
+from mockvllm.engine.spread import front_end_of
 from mockvllm.engine.step_time import Fixed, StepTime
 from mockvllm.profiles import load
 from mockvllm.profiles.scheduler import SchedulerRules
@@ -43,6 +44,7 @@ class Engine:
     ) -> None:
         self.config = config
         self.step_time = step_time
+        self.front_end = front_end_of(step_time)
         self.paced = isinstance(step_time, Fixed)
         self.async_scheduling = config.async_scheduling and not self.paced
         self._listeners = Listeners(listeners)
@@ -53,7 +55,7 @@ class Engine:
         self.scheduler: Scheduler
         if isinstance(step_time, Fixed):
             self.scheduler = PacedScheduler(
-                config, rules, self.kv_cache, self._listeners, step_time.pacing, max_tokens_per_result
+                config, rules, self.kv_cache, self._listeners, step_time, max_tokens_per_result
             )
         else:
             kind = LockstepScheduler if lockstep else Scheduler
@@ -105,18 +107,19 @@ class Engine:
         if not (isinstance(scheduler, LockstepScheduler) and self._listeners.can_leap):
             return ends_at
         times: list[float] = []
-        usages: list[float] = []
+        free_blocks: list[int] = []
         for _ in range(scheduler.num_foreseen_steps()):
-            usage = self.kv_cache.usage
-            if ends_at >= horizon or not scheduler.advance(ends_at):
+            num_free_blocks = scheduler.advance(ends_at) if ends_at < horizon else None
+            if num_free_blocks is None:
                 break
             times.append(ends_at)
-            usages.append(usage)
+            free_blocks.append(num_free_blocks)
             batch = batches[0]
             batch.step_seconds = self.step_time.seconds(batch)
             batches.rotate(-1)
             ends_at += batches[0].step_seconds
-        if times:
+        if times and self._listeners.leapt:
+            usages = [self.kv_cache.usage_with(num_free) for num_free in free_blocks]
             for tell in self._listeners.leapt:
                 tell(self._make_stats(), times, usages)
         return ends_at
@@ -180,5 +183,6 @@ class Engine:
             prefix_cache_stats=self.kv_cache.prefix_cache_stats,
             num_lockstep_tokens=self.scheduler.num_lockstep_tokens,
         )
-        self.kv_cache.prefix_cache_stats = PrefixCacheStats()
+        if stats.prefix_cache_stats.requests or stats.prefix_cache_stats.preempted_requests:
+            self.kv_cache.prefix_cache_stats = PrefixCacheStats()
         return stats

@@ -13,8 +13,9 @@ from mockvllm.engine.deadlines import Deadlines
 from mockvllm.engine.kv_cache import KVCacheManager
 from mockvllm.engine.listener import Listeners
 from mockvllm.engine.output import SchedulerOutput
-from mockvllm.engine.request import Pacing, Request, RequestStatus
+from mockvllm.engine.request import Request, RequestStatus
 from mockvllm.engine.scheduler import RUNNING, PauseState, Scheduler
+from mockvllm.engine.step_time import Fixed
 from mockvllm.profiles.scheduler import SchedulerRules
 
 
@@ -29,12 +30,12 @@ class PacedScheduler(Scheduler):
         rules: SchedulerRules,
         kv_cache: KVCacheManager,
         listeners: Listeners,
-        pacing: Pacing,
+        fixed: Fixed,
         max_tokens_per_result: int,
     ) -> None:
         super().__init__(config, rules, kv_cache, listeners, async_scheduling=False)
         self._deadlines = Deadlines()
-        self._pacing = pacing
+        self._fixed = fixed
         self._max_tokens_per_result = max_tokens_per_result
         self._num_added = 0
         self._num_held_back = 0  # requests whose queue time has not passed
@@ -49,7 +50,7 @@ class PacedScheduler(Scheduler):
         self._now = now
         self._num_added += 1
         request.arrival_number = self._num_added
-        request.pacing = request.pacing or self._pacing
+        request.pacing = request.pacing or self._fixed.pacing_of(request.request_id)
         request.itl = request.pacing.itl
         eligible = request.arrival_time + request.pacing.queue
         if eligible > now:
@@ -213,7 +214,7 @@ class PacedScheduler(Scheduler):
         """A request admitted by the first pass that saw it is on time, however late the driver woke; any other says its
         next token (`ttft` - `queue`) after it got its seat. The rest of a prompt that was split is due at once."""
         super()._take_seat(request, num_hit_tokens, num_tokens, now)
-        pacing = request.pacing or self._pacing
+        pacing = request.pacing or self._fixed.pacing
         on_time = request.admission_pass == self._admission_pass
         due = request.arrival_time + pacing.ttft if on_time else now + pacing.ttft - pacing.queue
         request.pace_origin = due - request.num_output_tokens * request.itl

@@ -2,14 +2,18 @@
 
 import hashlib
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import NormalDist
 
 from mockvllm.engine.output import SchedulerOutput
 from mockvllm.engine.request import Pacing
-from mockvllm.engine.step_time import StepTime
+from mockvllm.engine.roofline import Roofline
+from mockvllm.engine.step_time import Fixed, StepTime
 
 _NORMAL = NormalDist()
+FrontEnd = Callable[[int], float]
+"""Seconds that a request spends outside the engine, by the number of running ones."""
 
 
 def factor(spread: float, seed: int, *what: object) -> float:
@@ -46,3 +50,20 @@ def spread_pacing(pacing: Pacing, spread: float, seed: int, request_id: str) -> 
     before = factor(spread, seed, request_id, "ttft")
     after = factor(spread, seed, request_id, "itl")
     return Pacing(pacing.queue * before, pacing.ttft * before, pacing.itl * after)
+
+
+def front_end_of(step_time: StepTime) -> FrontEnd | None:
+    """The time at the door that a step-time model knows of, spread or not."""
+    inner = step_time.step_time if isinstance(step_time, Spread) else step_time
+    return inner.front_end_seconds if isinstance(inner, Roofline) else None
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadFixed(Fixed):
+    """`fixed` with a pacing of its own for each request, by chance (`spread_pacing`)."""
+
+    spread: float = 0.0
+    seed: int = 0
+
+    def pacing_of(self, request_id: str) -> Pacing:
+        return spread_pacing(self.pacing, self.spread, self.seed, request_id)

@@ -20,6 +20,9 @@ class Fixed:
 
     pacing: Pacing = field(default_factory=Pacing)
 
+    def pacing_of(self, request_id: str) -> Pacing:
+        return self.pacing
+
     def seconds(self, output: SchedulerOutput) -> float:
         return 0.0
 

@@ -22,9 +22,10 @@ from mockvllm.server.responses_store import ResponsesStore
 from mockvllm.server.serving_config import serving_config
 from mockvllm.settings import Environment, Settings, SettingsError
 from mockvllm.settings.derive import BLOCK_SIZE, derive
-from mockvllm.settings.engine import make_step_time, num_gpu_blocks, scheduler_config
+from mockvllm.settings.engine import num_gpu_blocks, scheduler_config
 from mockvllm.settings.kv_room import check_kv_room
 from mockvllm.settings.model_limit import model_limit
+from mockvllm.settings.step_time import make_step_time
 
 
 def make_clock(settings: Settings, loop: asyncio.AbstractEventLoop) -> Clock:

@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 
 from mockvllm.planning.batch_defaults import Usage, batch_defaults
+from mockvllm.planning.errors import InputError
+from mockvllm.planning.gpus import find_gpu
+from mockvllm.settings.errors import SettingsError
 from mockvllm.settings.record import Settings
 
 MAX_MODEL_LEN = 8192
@@ -36,19 +39,31 @@ class Derived:
     async_scheduling: bool
 
 
+def device_of(settings: Settings) -> Device:
+    """Raises SettingsError for a `--gpu` that is not known."""
+    if settings.gpu is None:
+        return REFERENCE_DEVICE
+    try:
+        gpu = find_gpu(settings.gpu)
+    except InputError as error:
+        raise SettingsError(str(error)) from None
+    return Device(gpu.device, gpu.memory_bytes)
+
+
 def derive(
     settings: Settings,
     *,
-    device: Device = REFERENCE_DEVICE,
+    device: Device | None = None,
     usage: Usage = "API server",
     model_limit: int | None = None,
     num_gpu_blocks: int | None = None,
 ) -> Derived:
-    """The values that `settings` stand for on `device`.
+    """The values that `settings` stand for on `device` (default: `--gpu`, or the reference replica's).
 
     `model_limit` is the context the model's config.json allows, None when there is none; `num_gpu_blocks` is what
     `--max-model-len auto` has to fit into (one block of them is never used).
     """
+    device = device or device_of(settings)
     block_size = settings.block_size or BLOCK_SIZE
     max_model_len = _max_model_len(settings, model_limit, num_gpu_blocks, block_size)
     chunked = settings.enable_chunked_prefill is not False

@@ -33,8 +33,9 @@ def repeated(words: Sequence[str]) -> list[str]:
 
 def idle(values: Mapping[str, Any], step_time: str) -> Iterator[str]:
     """Flags that were given to another model of step time than the one in use."""
-    for model, parameters in STEP_TIME_PARAMETERS.items():
-        yield from (flag_of(name) for name in parameters if name in values and model != step_time)
+    own = STEP_TIME_PARAMETERS[step_time]
+    others = dict.fromkeys(name for names in STEP_TIME_PARAMETERS.values() for name in names if name not in own)
+    yield from (flag_of(name) for name in others if name in values)
     if values.get("async_scheduling") and step_time == "fixed":
         yield flag_of("async_scheduling")
 
