@@ -49,7 +49,7 @@ def run(prepared: Prepared[Request], max_model_len: int = 8192) -> bytes:
     if prepared.failure is not None:
         return answer.failure(prepared.failure)
     running = dict(enumerate(prepared.choices))
-    body = b""
+    body = answer.begin()
     while running:
         for index, request in list(running.items()):
             body += step(prepared, index, request, max_model_len)

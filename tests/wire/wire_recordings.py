@@ -18,7 +18,9 @@ _IDS = re.compile(
 _CREATED = re.compile(r'"(created|created_at|completed_at)":(\s?)\d+')
 _FINGERPRINT = re.compile(r'"system_fingerprint":(\s?)"vllm-([\d.]+)-[0-9a-f]{8}"')
 _METRICS = re.compile(r'("metrics":\s?)\{[^{}]*\}')
-_CACHED = re.compile(r'"(cached_tokens|created_cache_tokens)":(\s?)\d+')
+_CACHED = re.compile(r'"(cached_tokens|created_cache_tokens|cache_write_tokens)":(\s?)\d+')
+_BARE_ID = re.compile(r'"(id|item_id)":"[0-9a-f]{16}"')
+_SIGNATURE = re.compile(r'"signature":"[0-9a-f]{32}"')
 
 
 @cache
@@ -29,7 +31,8 @@ def recordings(version: str) -> list[Case]:
 
 def normal(text: str) -> str:
     """What varies from run to run, replaced by a fixed word."""
-    text = _IDS.sub(r"\1ID", text)
+    text = _BARE_ID.sub(r'"\1":"ID"', _IDS.sub(r"\1ID", text))
+    text = _SIGNATURE.sub('"signature":"SIG"', text)
     text = _CREATED.sub(r'"\1":\g<2>0', text)
     text = _FINGERPRINT.sub(r'"system_fingerprint":\1"vllm-\2-HASH"', text)
     text = _METRICS.sub(r"\1{}", text)
