@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from mockvllm.answers.tokenizer import Detokenize
+from mockvllm.answers.tokenizer import Detokenize, Side, cut
 
 SPECIAL_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 _FIRST_FILLER = 300
@@ -48,6 +48,13 @@ class HFTokenizer:
         ids = self._tokenizer.encode(text, add_special_tokens=add_special_tokens).ids
         return ids if limit is None else ids[:limit]
 
+    def encode_cut(self, text: str, size: int, side: Side, *, add_special_tokens: bool = False) -> Sequence[int]:
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        special = self._tokenizer.num_special_tokens_to_add(False) if add_special_tokens else 0
+        encoding.truncate(max(0, size - special), direction=side)
+        ids: Sequence[int] = self._tokenizer.post_process(encoding, add_special_tokens=add_special_tokens).ids
+        return cut(ids, size, side)
+
     def decode(self, ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:
         text: str = self._tokenizer.decode(ids, skip_special_tokens=skip_special_tokens)
         return text
@@ -62,8 +69,14 @@ class HFTokenizer:
         return lambda token_id: stream.step(self._tokenizer, token_id) or ""
 
     def incomplete(self, ids: Sequence[int]) -> Sequence[int]:
-        tail = ids[-_CHARACTER_TOKENS:]
-        return tail if self.decode(tail).endswith(_INCOMPLETE) else ()
+        if not self._ends_within_character(ids[-_CHARACTER_TOKENS:]):
+            return ()
+        counts = range(1, _CHARACTER_TOKENS)
+        before = (count for count in counts if not self._ends_within_character(ids[-2 * _CHARACTER_TOKENS : -count]))
+        return ids[-next(before, _CHARACTER_TOKENS) :]
+
+    def _ends_within_character(self, ids: Sequence[int]) -> bool:
+        return self.decode(ids).endswith(_INCOMPLETE)
 
     def fillers(self) -> Iterable[int]:
         return range(_FIRST_FILLER, self.vocab_size)

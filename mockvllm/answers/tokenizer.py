@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Protocol
+from typing import Literal, Protocol
 from zlib import crc32
 
 LOREM = (
@@ -19,6 +19,14 @@ Detokenize = Callable[[int], str]
 """The text that a token adds to the text of those before it; "" while a character is incomplete."""
 
 
+Side = Literal["left", "right"]
+
+
+def cut(ids: Sequence[int], size: int, side: Side) -> Sequence[int]:
+    """At most `size` of `ids`: those beyond are cut off at `side`."""
+    return ids[:size] if side == "right" else ids[max(0, len(ids) - size) :]
+
+
 class Tokenizer(Protocol):
     """What the server needs of a tokenizer. Ids lie in `range(vocab_size)`."""
 
@@ -31,6 +39,10 @@ class Tokenizer(Protocol):
 
     def encode(self, text: str, *, add_special_tokens: bool = False, limit: int | None = None) -> Sequence[int]:
         """The ids of `text`, at most `limit` of them (the first ones). Not to be changed: they may be shared."""
+        ...
+
+    def encode_cut(self, text: str, size: int, side: Side, *, add_special_tokens: bool = False) -> Sequence[int]:
+        """The ids of `text`, at most `size`: those beyond are cut off at `side`, special tokens last of all."""
         ...
 
     def decode(self, ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:
@@ -110,6 +122,9 @@ class WordTokenizer:
         if limit is None:
             return self._encode(text)
         return [self._ids[match[0]] for match in islice(_WORD.finditer(text), limit)]
+
+    def encode_cut(self, text: str, size: int, side: Side, *, add_special_tokens: bool = False) -> Sequence[int]:
+        return cut(self.encode(text), size, side)
 
     def _encode(self, text: str) -> Sequence[int]:
         return list(map(self._ids.__getitem__, _WORD.findall(text)))

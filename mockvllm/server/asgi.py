@@ -10,6 +10,8 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
+UNEXPECTED = "mockvllm.unexpected"
+"""In a response's start message: see `respond`."""
 JSON: Headers = [(b"content-type", b"application/json")]
 
 
@@ -35,10 +37,17 @@ def on_start(send: Send, edit: Callable[[Message], None]) -> Send:
     return edited
 
 
-async def respond(send: Send, status: int, body: bytes = b"", headers: Iterable[tuple[bytes, bytes]] = ()) -> None:
-    """A whole response at once."""
+async def respond(
+    send: Send,
+    status: int,
+    body: bytes = b"",
+    headers: Iterable[tuple[bytes, bytes]] = (),
+    *,
+    is_unexpected: bool = False,
+) -> None:
+    """A whole response at once. `is_unexpected`: it is none of the application's, and gets none of CORS's headers."""
     head = [(b"content-length", b"%d" % len(body)), *headers]
-    await send({"type": "http.response.start", "status": status, "headers": head})
+    await send({"type": "http.response.start", "status": status, "headers": head, UNEXPECTED: is_unexpected})
     await send({"type": "http.response.body", "body": body})
 
 

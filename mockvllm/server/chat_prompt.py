@@ -1,10 +1,13 @@
 """A chat request's messages as a prompt."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from mockvllm.answers.prompt import Messages, Renderer, Rendering
 from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.chat_request import ChatCompletionRequest, tool_definition
 from mockvllm.wire.conversation import parse_chat_messages
-from mockvllm.wire.errors import invalid
+from mockvllm.wire.errors import UnexpectedError, invalid
 from mockvllm.wire.features import tool_choice
 
 _RENDERING_FIELDS = frozenset(
@@ -44,14 +47,9 @@ class ChatPrompts:
         try:
             return self._config.request_template(request.chat_template)
         except ValueError as error:
-            raise invalid(str(error)) from None
+            raise UnexpectedError(400, str(error)) from None
 
     def _rendering(self, request: ChatCompletionRequest) -> Rendering:
-        variables = {**self._config.default_chat_template_kwargs}
-        if request.reasoning_effort is not None:
-            variables["reasoning_effort"] = request.reasoning_effort
-            variables["enable_thinking"] = request.reasoning_effort != "none"
-        variables.update(request.chat_template_kwargs or {})
         hidden = self._config.exclude_tools_when_tool_choice_none and tool_choice(request) == "none"
         tools = [] if hidden else [tool_definition(tool) for tool in request.tools or ()]
         return Rendering(
@@ -59,5 +57,14 @@ class ChatPrompts:
             request.continue_final_message,
             tools or None,
             request.documents,
-            variables,
+            template_variables(request, self._config.default_chat_template_kwargs),
         )
+
+
+def template_variables(request: ChatCompletionRequest, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The names that the chat template of a request sees; `defaults` are the server's."""
+    variables = {**defaults}
+    if request.reasoning_effort is not None:
+        variables["reasoning_effort"] = request.reasoning_effort
+        variables["enable_thinking"] = request.reasoning_effort != "none"
+    return variables | (request.chat_template_kwargs or {})

@@ -13,7 +13,7 @@ from mockvllm.server.exchange import Exchange, Stream, Whole
 from mockvllm.server.journal import Entry
 from mockvllm.server.protocol import Connection
 from mockvllm.server.sinks import DrivenSink, QueueSink
-from mockvllm.wire.errors import APIError
+from mockvllm.wire.errors import APIError, UnexpectedError
 from mockvllm.wire.prepared import Prepared
 
 EVENT_STREAM: Headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
@@ -44,7 +44,7 @@ class Generation:
         try:
             prepared = self._admit(entry, body)
         except APIError as error:
-            await respond(send, error.status, error.body(), JSON)
+            await respond(send, error.status, error.body(), JSON, is_unexpected=isinstance(error, UnexpectedError))
             return
         detached = self.detached(entry, prepared)
         if detached is not None:

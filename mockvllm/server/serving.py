@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Generic, Protocol
 
 from mockvllm.answers.output import NO_STOP, Output, StopRules
 from mockvllm.answers.script import Script
+from mockvllm.answers.tokenizer import cut
 from mockvllm.engine import RepetitionDetection, Request
 from mockvllm.server.draft import RANK, Draft, Headers, Prompt, R, integer, priority, response_id
 from mockvllm.server.scripting import Scripting
@@ -149,19 +150,24 @@ class Serving(Generic[R]):
         window = self.window
         window.check_text(ask, prompt)
         size = window.truncate_to(ask)
-        limit = window.input_budget(ask) + 1 if size is None else None
         special = request.add_special_tokens
+        encoder = self.config.tokenizer
         try:
-            token_ids = self.config.tokenizer.encode(prompt, add_special_tokens=special, limit=limit)
+            if size is None:
+                token_ids = encoder.encode(prompt, add_special_tokens=special, limit=window.input_budget(ask) + 1)
+            else:
+                side = request.truncation_side or "left"
+                token_ids = encoder.encode_cut(prompt, size, side, add_special_tokens=special)
         except TypeError as error:  # a lone surrogate is no text to the tokenizers package
             raise invalid(str(error)) from None
-        return self.fit(request, ask, token_ids)
+        window.check_tokens(ask, len(token_ids))
+        return token_ids
 
     def fit(self, request: R, ask: Asked, token_ids: Sequence[int]) -> Sequence[int]:
-        """The tokens of a prompt, cut as the request says. Raises APIError for those that the window cannot hold."""
+        """A prompt that is given as tokens, cut as the request says, if it fits the window."""
         size = self.window.truncate_to(ask)
-        if size is not None and len(token_ids) > size:
-            token_ids = token_ids[:size] if request.truncation_side == "right" else token_ids[len(token_ids) - size :]
+        if size is not None:
+            token_ids = cut(token_ids, size, request.truncation_side or "left")
         self.window.check_tokens(ask, len(token_ids))
         return token_ids
 

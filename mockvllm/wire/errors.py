@@ -34,6 +34,10 @@ class APIError(Exception):
         return b"data: " + data + b"\n\ndata: [DONE]\n\n"
 
 
+class UnexpectedError(APIError):
+    """An exception that vLLM does not foresee: its last resort answers, outside of the layers (so without CORS)."""
+
+
 _MISSING = object()
 
 

@@ -2,7 +2,7 @@
 
 from starlette.middleware.cors import CORSMiddleware
 
-from mockvllm.server.asgi import App, Message, Receive, Scope, Send, header, on_start
+from mockvllm.server.asgi import UNEXPECTED, App, Message, Receive, Scope, Send, header, on_start
 from mockvllm.settings import Settings
 
 VARY = (b"vary", b"Origin")
@@ -31,4 +31,6 @@ class Cors:
 
 
 def _vary(message: Message) -> None:
+    if message.get(UNEXPECTED):
+        return
     message["headers"] = [*message.get("headers", ()), VARY]
