@@ -1,8 +1,10 @@
 """One engine, three clocks: the same scenario gives the same order of events under each."""
 
 import asyncio
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import pytest
 import uvloop
@@ -129,7 +131,7 @@ def play_manual(step_time: StepTime, config: SchedulerConfig, plans: Sequence[Pl
     async def run() -> Record:
         clock = ManualClock(asyncio.get_running_loop())
         record = play(clock, step_time, config, plans)
-        for _ in range(200):
+        for _ in range(400):
             await asyncio.sleep(0)
             clock.advance(0.0075)
         return record
@@ -144,6 +146,53 @@ def test_linear_async_with_a_preemption_and_an_abort_is_the_same_under_every_clo
     assert "finished b abort" in " ".join(virtual.events)
     assert play_live(step_time, CROWDED, PREEMPTION_AND_ABORT, virtual.times[-1] + 0.2).events == virtual.events
     assert play_manual(step_time, CROWDED, PREEMPTION_AND_ABORT).events == virtual.events
+
+
+STEP = 0.040
+
+
+def crowd(seed: int) -> tuple[SchedulerConfig, list[Plan]]:
+    """A busy second: arrivals and leavings in the middle of steps, more tokens than there are blocks."""
+    draw = random.Random(seed)
+    policy: Literal["fcfs", "priority"] = "priority" if draw.random() < 0.5 else "fcfs"
+    config = SchedulerConfig(
+        num_gpu_blocks=draw.randint(14, 20),
+        block_size=4,
+        max_num_seqs=draw.randint(3, 5),
+        max_num_batched_tokens=draw.choice([8, 16, 64]),
+        policy=policy,
+        async_scheduling=draw.random() < 0.7,
+    )
+    plans = [Plan(0.0, "first", prompt=6, max_tokens=26)]  # it runs all the time: steps keep their grid
+    for number in range(draw.randint(6, 10)):
+        at = (draw.randint(0, 20) + 0.5) * STEP + number * 1e-4
+        request_id = f"r{number}"
+        plans.append(Plan(at, request_id, draw.randint(1, 20), draw.randint(1, 14), priority=draw.randint(-1, 1)))
+        if draw.random() < 0.3:
+            plans.append(Plan(at + draw.randint(1, 6) * STEP, request_id, abort=True))
+    return config, plans
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_crowds_are_the_same_by_hand_and_in_virtual_time(seed: int) -> None:
+    config, plans = crowd(seed)
+    virtual = play_virtual(Linear(base=STEP), config, plans)
+    assert play_manual(Linear(base=STEP), config, plans).events == virtual.events
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(8))
+def test_random_crowds_are_the_same_live(seed: int) -> None:
+    config, plans = crowd(seed)
+    virtual = play_virtual(Linear(base=STEP), config, plans)
+    assert play_live(Linear(base=STEP), config, plans, virtual.times[-1] + 0.3).events == virtual.events
+
+
+def test_the_crowds_are_crowded() -> None:
+    """Together the scenarios hold what the comparison is about."""
+    events = [event for seed in range(40) for event in play_virtual(Linear(base=STEP), *crowd(seed)).events]
+    for word, count in {"preempted": 20, "abort": 20, "length": 100}.items():
+        assert sum(word in event for event in events) >= count
 
 
 def test_steps_that_follow_each_other_end_at_absolute_times() -> None:
