@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from mockvllm.answers.beam_search import Candidate
 from mockvllm.answers.tokenizer import Tokenizer
 
 SAMPLED = -0.25
@@ -59,6 +60,14 @@ def prompt_logprobs(
     for token_id in token_ids[1:]:
         others = islice(_without(token_id, alternatives(0)), max(0, num - 1))
         yield [TokenLogprob(token_id, text(token_id), PROMPT, 1), *_ranked(tokenizer, others)]
+
+
+def ranked_candidates(likeliest: int, others: Iterable[int]) -> list[Candidate]:
+    """The likeliest token and what could stand in its place, best first."""
+    return [
+        Candidate(likeliest, SAMPLED),
+        *(Candidate(other, FIRST_ALTERNATIVE + STEP * place) for place, other in enumerate(others)),
+    ]
 
 
 def _ranked(tokenizer: Tokenizer, token_ids: Iterable[int]) -> Iterator[TokenLogprob]:

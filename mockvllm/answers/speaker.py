@@ -3,12 +3,14 @@
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, cycle
+from itertools import chain, cycle, islice
 from typing import NamedTuple
 
+from mockvllm.answers.beam_search import Beam, BeamSearch
 from mockvllm.answers.directives import Directive
+from mockvllm.answers.logprobs import ranked_candidates
 from mockvllm.answers.masks import TokenMask
-from mockvllm.answers.script import Escape, Said, Script, Speech
+from mockvllm.answers.script import Escape, Origin, Said, Script, Speech
 from mockvllm.answers.tokenizer import LOREM, Tokenizer
 
 SENTENCE = "Tu pedido sale mañana y llega en dos o tres días hábiles ."
@@ -29,6 +31,15 @@ class Turn(NamedTuple):
     mask: TokenMask | None = None
     before: Sequence[int] = ()
     """The last tokens of the prompt, if the text of what is said depends on them."""
+
+
+class Beams(NamedTuple):
+    """What a beam search is to find; see `BeamSearch`."""
+
+    width: int
+    max_tokens: int
+    num_prompt_tokens: int
+    length_penalty: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +95,22 @@ class Speaker:
             script = self._shared[key] = self._make(plan, turn, source)
         return script
 
+    def beams(self, turn: Turn, directive: Directive | None, search: Beams) -> list[Script]:
+        """The script of each beam: the likeliest token is what would be said, the others what else could be."""
+        likeliest = self.script(turn, directive)
+        first = likeliest.token(0)
+        others = (other for other in self.alternatives(0) if other != first and _permits(turn.mask, other))
+        ranked = ranked_candidates(first, islice(others, 2 * search.width - 1))
+        end_id = None if turn.ignore_eos else self._tokenizer.eos_token_id
+        beams = BeamSearch(ranked, *search, end_id).best()
+        return [self._beam(beam, turn, likeliest.origin) for beam in beams]
+
+    def _beam(self, beam: Beam, turn: Turn, origin: Origin) -> Script:
+        """One that ended before it said anything says its end token."""
+        tokens = beam.tokens() or [self._tokenizer.eos_token_id]
+        said = chain(self._texts(tokens, turn, turn.before), cycle(list(self._texts(self._cycle, turn))))
+        return Script(Speech(said, self._escape), len(tokens) if beam.is_ended and beam.num_tokens else None, origin)
+
     def alternatives(self, position: int) -> Iterator[int]:
         """What else could stand at `position`, best first: the sentence from there, once around, then fillers."""
         start = position % len(self._cycle)
@@ -127,3 +154,7 @@ class Speaker:
         for token_id in before:
             detokenize(token_id)
         return ((token_id, detokenize(token_id)) for token_id in token_ids)
+
+
+def _permits(mask: TokenMask | None, token_id: int) -> bool:
+    return mask is None or mask.permits(token_id, ())

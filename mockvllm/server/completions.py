@@ -56,6 +56,8 @@ class CompletionServing(Serving[CompletionRequest]):
         """An echo has those of its tokens as well."""
         if request.logprobs is None:
             return
+        if request.use_beam_search and request.echo:  # 0.30 finds no log-probabilities of the prompt, and fails
+            raise APIError(500, "", "InternalServerError")
         values["num_logprobs"] = request.logprobs
         if request.echo and request.prompt_logprobs is None:
             values["prompt_logprobs"] = request.logprobs

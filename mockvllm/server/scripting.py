@@ -8,7 +8,7 @@ import msgspec
 from mockvllm.answers.directives import Directive, from_script, in_prompt
 from mockvllm.answers.masks import TokenMask, bad_word_tokens, split_logit_bias
 from mockvllm.answers.script import Script
-from mockvllm.answers.speaker import Speaker, Turn
+from mockvllm.answers.speaker import Beams, Speaker, Turn
 from mockvllm.answers.tokenizer import Tokenizer
 from mockvllm.server.draft import Prompt
 from mockvllm.wire.errors import invalid
@@ -52,6 +52,10 @@ class Scripting:
             self._mask(values),
             prompt.incomplete,
         )
+        if values.get("use_beam_search"):
+            num_tokens = len(prompt.token_ids)
+            search = Beams(values["n"], values["max_tokens"], num_tokens, values.get("length_penalty", 1.0))
+            return self.speaker.beams(turn, directive, search)
         if values["n"] == 1:
             return (self.speaker.script(turn, directive),)
         return [self.speaker.script(turn, directive, index) for index in range(values["n"])]

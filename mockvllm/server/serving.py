@@ -12,7 +12,7 @@ from mockvllm.server.draft import RANK, Draft, Headers, Prompt, R, integer, prio
 from mockvllm.server.scripting import Scripting
 from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.admission import Limits, check_admission, check_rank
-from mockvllm.wire.answer import StreamAnswer, WholeAnswer
+from mockvllm.wire.answer import WHOLE, StreamAnswer, WholeAnswer
 from mockvllm.wire.body import parse_body
 from mockvllm.wire.context import Asked, Window
 from mockvllm.wire.encoder import Encoder
@@ -91,6 +91,8 @@ class Serving(Generic[R]):
     ) -> Prepared[Request]:
         """The order of the steps is that of vLLM's checks."""
         self.check(request)
+        if request.use_beam_search:
+            request = request.for_beam_search()
         draft = self._draft(request, headers, now)
         for prompt in draft.prompts:
             failure = self.admission_failure(prompt, headers)
@@ -135,7 +137,7 @@ class Serving(Generic[R]):
         num_prompt_tokens, can_stop = response.num_prompt_tokens, bool(request.stop)
         if not request.stream:
             return WholeAnswer(response, outputs, num_prompt_tokens, can_stop=can_stop)
-        interval = max(self.config.stream_interval, request.stream_interval or 1)
+        interval = WHOLE if request.use_beam_search else max(self.config.stream_interval, request.stream_interval or 1)
         return StreamAnswer(response, outputs, num_prompt_tokens, can_stop=can_stop, interval=interval)
 
     # --- its steps --------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ MAX_LOGPROB_TOKEN_IDS = 128
 _WATCHED = frozenset(
     (
         "allowed_token_ids", "logit_bias", "logprob_token_ids", "num_logprobs", "prompt_logprobs", "stop_token_ids",
-        "structured_outputs", "thinking_token_budget",
+        "structured_outputs", "thinking_token_budget", "use_beam_search",
     )
 )  # fmt: skip
 
@@ -46,7 +46,8 @@ def check_rank(rank: int, data_parallel_size: int) -> None:
 
 def _check_values(values: Mapping[str, Any], limits: Limits) -> None:
     vocab_size = limits.vocab_size
-    _check_logprobs("sample logprobs", "logprobs", values.get("num_logprobs"), limits)
+    sampled = 2 * values["n"] if values.get("use_beam_search") else values.get("num_logprobs")
+    _check_logprobs("sample logprobs", "logprobs", sampled, limits)
     _check_logprob_token_ids(values.get("logprob_token_ids") or (), vocab_size)
     _check_logprobs("prompt logprobs", "prompt_logprobs", values.get("prompt_logprobs"), limits)
     _check_vocabulary("logit_bias", map(int, values.get("logit_bias") or ()), vocab_size)

@@ -1,10 +1,14 @@
 """The one way from a choice's tokens to bytes. An endpoint adds only the shapes of its events and body (`Encoder`)."""
 
+import sys
 from collections.abc import Sequence
 from typing import ClassVar
 
 from mockvllm.wire.encoder import Encoder, End, Output, Said
 from mockvllm.wire.errors import APIError
+
+WHOLE = sys.maxsize
+"""The interval of a stream whose choices are sent as one event each, the first token waiting like any other."""
 
 
 class BaseAnswer:
@@ -78,7 +82,7 @@ class StreamAnswer(BaseAnswer):
         output.advance(n)
         if output.stop_reason is not None:
             return self._opening() + self._finish(index, End("stop", output.stop_reason))
-        if not first and output.num_waiting < self._interval:
+        if output.num_waiting < self._interval and (not first or self._interval == WHOLE):
             return b""
         return self._opening() + self._encoder.delta(index, output.collect(), output.num_tokens)
 

@@ -1,12 +1,12 @@
 """The fields that requests for tokens share (vLLM 0.33), in the order in which chat completions declare them."""
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field
 
 from mockvllm.wire.fields import RequestModel, RequestObject
 from mockvllm.wire.response_format import AnyResponseFormat, StructuredOutputsParams, check_structured_outputs
-from mockvllm.wire.sampling import RepetitionDetectionParams, check_repetition_detection
+from mockvllm.wire.sampling import SAMPLING_FIELDS, RepetitionDetectionParams, check_repetition_detection
 
 Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 StopStrings = str | Annotated[list[str], Field(max_length=4)]
@@ -82,3 +82,15 @@ class GenerationRequest(RequestModel):
     vllm_xargs: dict[str, XArg | list[XArg]] | None = None
     repetition_detection: RepetitionDetectionParams | None = None
     stream_interval: Annotated[int, Field(ge=1)] | None = None
+
+    def for_beam_search(self) -> Self:
+        """The request without the sampling parameters that a beam search does not know: as if they were not sent."""
+        request = type(self)()
+        request.given = request.__dict__
+        request.given.update({name: value for name, value in self.given.items() if name not in _UNKNOWN_TO_BEAM_SEARCH})
+        return request
+
+
+_UNKNOWN_TO_BEAM_SEARCH = SAMPLING_FIELDS - {
+    "ignore_eos", "length_penalty", "n", "skip_special_tokens", "temperature", "use_beam_search",
+} | {"prompt_logprobs", "repetition_detection", "response_format", "structured_outputs"}  # fmt: skip

@@ -28,7 +28,7 @@ DEFAULTS: Mapping[str, Any] = {
 SAMPLING_FIELDS = frozenset(
     (
         *DEFAULTS, "allowed_token_ids", "bad_words", "ignore_eos", "logit_bias", "logprob_token_ids", "prompt_logprobs",
-        "stop", "stop_token_ids", "thinking_token_budget", "vllm_xargs",
+        "length_penalty", "stop", "stop_token_ids", "thinking_token_budget", "use_beam_search", "vllm_xargs",
     )
 )  # fmt: skip
 """The fields of a request that are sampling parameters, `max_tokens` aside."""
@@ -133,7 +133,7 @@ def _thinking_token_budget(values: Values) -> APIError | None:
 
 
 def _greedy(values: Values) -> APIError | None:
-    if values["temperature"] < GREEDY_BELOW and values["n"] > 1:
+    if values["temperature"] < GREEDY_BELOW and values["n"] > 1 and not values.get("use_beam_search"):
         return invalid(f"n must be 1 when using greedy sampling, got {values['n']}.")
     return None
 
