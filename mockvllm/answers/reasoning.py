@@ -3,7 +3,7 @@
 A tag is one token of its model, so a tag is never spread over two deltas.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from mockvllm.answers.tool_calls import MessageDelta
@@ -143,8 +143,27 @@ def _behind_start(text: str) -> str:
     return behind if tag else before
 
 
-REASONING_PARSERS: Mapping[str, Callable[[Mapping[str, object]], ReasoningParser]] = {
+_NEAREST: Mapping[str, Sequence[str]] = {
+    "deepseek_r1": (
+        "cohere_command3", "cohere_command4", "ernie45", "granite", "kimi_k2", "kimi_k3", "minimax_m2",
+        "minimax_m2_append_think", "minimax_m3", "mistral", "olmo3", "openai_gptoss", "poolside_v1", "seed_oss",
+        "step3", "step3p5",
+    ),
+    "qwen3": (
+        "deepseek_v3", "deepseek_v31", "deepseek_v4", "exaone4", "gemma4", "glm45", "glm47", "holo2", "hunyuan_a13b",
+        "hy_v3", "inkling", "mimo", "nemotron_v3", "solar_open2",
+    ),
+}  # fmt: skip
+"""vLLM's other parsers, by the one that stands in for them: the second can be told by the template not to think."""
+
+_OWN: Mapping[str, Callable[[Mapping[str, object]], ReasoningParser]] = {
     "deepseek_r1": DeepSeekR1ReasoningParser,
     "qwen3": Qwen3ReasoningParser,
 }
-"""Made with the variables of the request's chat template (`chat_template_kwargs`)."""
+REASONING_PARSERS = {**_OWN, **{name: _OWN[nearest] for nearest, names in _NEAREST.items() for name in names}}
+"""By the names of `--reasoning-parser`; made with the variables of the request's template (`chat_template_kwargs`)."""
+
+
+def stand_in(name: str) -> str | None:
+    """The parser that stands in for this one, None if it is itself."""
+    return next((nearest for nearest, names in _NEAREST.items() if name in names), None)

@@ -21,3 +21,7 @@ class WireRules:
     empty_prompt_list_names_field: bool
     beam_search_checks_echo: bool
     text_offset_continues: bool  # over the events of a completion with log-probabilities
+    withheld_logprobs: bool  # tokens that a parser withholds have a chunk if log-probabilities are asked for
+    cut_calls_are_calls: bool  # finish_reason tool_calls even if the answer was cut
+    calls_follow_schema: bool  # arguments under required or named, though the tool is not strict
+    single_call_ends: bool  # parallel_tool_calls false ends the answer behind the first call

@@ -5,6 +5,7 @@ from typing import Any
 
 from mockvllm.answers.prompt import last_user_text
 from mockvllm.engine import Request
+from mockvllm.server.chat_parsers import ChatParsers
 from mockvllm.server.chat_prompt import ChatPrompts
 from mockvllm.server.chat_response import ChatResponses
 from mockvllm.server.draft import Draft, Prompt
@@ -25,7 +26,8 @@ class ChatServing(Serving[ChatCompletionRequest]):
     def __init__(self, config: ServingConfig) -> None:
         super().__init__(config)
         self._prompts = ChatPrompts(config)
-        self._responses = ChatResponses(config, self.scripting)
+        self.parsers = ChatParsers(config)
+        self._responses = ChatResponses(config, self.scripting, self.parsers)
 
     def parse(self, fields: Mapping[str, Any]) -> ChatCompletionRequest:
         check_body(fields)

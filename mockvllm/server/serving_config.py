@@ -56,7 +56,9 @@ def serving_config(settings: Settings, derived: Derived, profile: Profile) -> Se
         trust_request_mm_kwargs=settings.trust_request_mm_kwargs,
         enable_auto_tool_choice=settings.enable_auto_tool_choice,
         tool_call_parser=settings.tool_call_parser,
+        tool_strict_level=settings.tool_strict_level,
         exclude_tools_when_tool_choice_none=settings.exclude_tools_when_tool_choice_none,
+        reasoning_parser=settings.reasoning_parser,
         data_parallel_size=settings.data_parallel_size,
         usage=UsageRules(
             settings.enable_prompt_tokens_details, settings.enable_per_request_metrics, derived.block_size

@@ -41,7 +41,9 @@ class ServingConfig:
     trust_request_mm_kwargs: bool = False
     enable_auto_tool_choice: bool = False
     tool_call_parser: str | None = None
+    tool_strict_level: str | None = None
     exclude_tools_when_tool_choice_none: bool = False
+    reasoning_parser: str = ""
     data_parallel_size: int = 1
     usage: UsageRules = NO_USAGE_DETAILS
     system_fingerprint: str | None = None

@@ -43,7 +43,7 @@ class ChatResponse(Response):
 
     def opening(self) -> bytes:
         """One role chunk a choice, then what is echoed."""
-        tail = self._usage(0) | {"prompt_token_ids": self.prompt_token_ids, "prompt_text": self.prompt_text}
+        tail = self._usage(0, 0) | {"prompt_token_ids": self.prompt_token_ids, "prompt_text": self.prompt_text}
         roles = [self.roles[self.prompt_of(index)] for index in range(self.num_choices)]
         events = [self._said(index, {"role": role.name, "content": ""}, tail) for index, role in enumerate(roles)]
         events += [self._said(index, {"content": role.echo}, {}) for index, role in enumerate(roles) if role.echo]
@@ -51,18 +51,18 @@ class ChatResponse(Response):
 
     def delta(self, index: int, delta: Delta, num_tokens: int) -> bytes:
         choice = self._content(index, delta) | NO_REASON | {"token_ids": self._token_ids(delta)}
-        return self._event([choice], self._usage(num_tokens) | transfer_params(self.shape.rules))
+        return self._event([choice], self._usage(index, num_tokens) | transfer_params(self.shape.rules))
 
     def finish(self, index: int, delta: Delta, num_tokens: int, end: End) -> bytes:
         if not (num_tokens or self.shape.rules.finish_without_output):
             return b""
         choice = self._content(index, delta) | {
-            "finish_reason": end.finish_reason,
+            "finish_reason": self._finish_reason(index, end),
             "stop_reason": end.stop_reason,
             "token_ids": self._token_ids(delta),
         }
         choice |= self._weight_versions(num_tokens)
-        return self._event([choice], self._usage(num_tokens) | self._end_members())
+        return self._event([choice], self._usage(index, num_tokens) | self._end_members())
 
     def _said(self, index: int, delta: dict[str, Any], tail: dict[str, Any]) -> bytes:
         return self._event([stream_choice(index, delta) | NO_REASON], tail)
@@ -70,10 +70,11 @@ class ChatResponse(Response):
     def _content(self, index: int, delta: Delta) -> dict[str, Any]:
         return stream_choice(index, {"content": delta.text}, self._logprobs(index, delta))
 
-    def _usage(self, num_tokens: int) -> dict[str, Any]:
+    def _usage(self, index: int, num_tokens: int) -> dict[str, Any]:
         if not self.continuous_usage:
             return {}
-        return {"usage": counts(self.num_prompt_tokens, num_tokens) | {"completion_tokens_details": None}}
+        details = {"completion_tokens_details": self.completion_details(index)}
+        return {"usage": counts(self.num_prompt_tokens, num_tokens) | details}
 
     # --- a whole body ---------------------------------------------------------------------------------------------
 
@@ -99,25 +100,33 @@ class ChatResponse(Response):
         )
 
     def _whole_choice(self, index: int, said: Said) -> dict[str, Any]:
-        role, echo = self.roles[self.prompt_of(index)]
         choice = {
             "index": index,
-            "message": {
-                "role": role,
-                "content": echo + said.delta.text,
-                "refusal": None,
-                "annotations": None,
-                "audio": None,
-                "function_call": None,
-                "reasoning": None,
-            },
+            "message": self._message(index, said),
             "logprobs": self._logprobs(index, said.delta),
-            "finish_reason": said.end.finish_reason,
+            "finish_reason": self._finish_reason(index, said.end),
             "stop_reason": said.end.stop_reason,
             "token_ids": self._token_ids(said.delta),
             "routed_experts": None,
         }
         return choice | self._weight_versions(len(said.delta.token_ids))
+
+    def _message(self, index: int, said: Said) -> dict[str, Any]:
+        role, echo = self.roles[self.prompt_of(index)]
+        return {
+            "role": role,
+            "content": echo + said.delta.text,
+            "refusal": None,
+            "annotations": None,
+            "audio": None,
+            "function_call": None,
+            "reasoning": None,
+        }
+
+    # --- both -----------------------------------------------------------------------------------------------------
+
+    def _finish_reason(self, index: int, end: End) -> str:
+        return end.finish_reason
 
     def _logprobs(self, index: int, delta: Delta) -> dict[str, Any] | None:
         return {"content": self.logprobs(index, delta)} if self.logprobs is not None else None

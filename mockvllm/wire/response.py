@@ -78,6 +78,10 @@ class Response:
         """How much of the prompt was cached, if the server is told to say so."""
         raise NotImplementedError
 
+    def completion_details(self, index: int | None = None) -> dict[str, int] | None:
+        """What the tokens of a choice, or of all, were said for; None unless the server tells reasoning apart."""
+        return None
+
     def prompt_of(self, index: int) -> int:
         """Which prompt a choice answers."""
         return index * len(self.prompt_lengths) // self.num_choices
@@ -96,6 +100,9 @@ class Response:
         details = _known(self.prompt_details())
         if details is not None:
             usage["prompt_tokens_details"] = details
+        reasoned = self.completion_details()
+        if reasoned is not None:
+            usage["completion_tokens_details"] = reasoned
         rest = {"usage": usage} | self.shape.fingerprint
         measured = _known(self._metrics(num_completion_tokens))
         if measured is not None:
@@ -118,7 +125,7 @@ class Response:
         usage = counts(self.num_prompt_tokens, num_completion_tokens)
         details = self.prompt_details()
         usage["prompt_tokens_details"] = details and details | {"multimodal_tokens": None}
-        usage["completion_tokens_details"] = None
+        usage["completion_tokens_details"] = self.completion_details()
         return usage
 
     def _whole_metrics(self, num_completion_tokens: int) -> dict[str, Any] | None:
