@@ -48,7 +48,11 @@ class KVCacheManager:
     @property
     def usage(self) -> float:
         """Share of the usable blocks that are held, 0 to 1; cached blocks that nobody holds count as free."""
-        return 1.0 - self.pool.num_free_blocks / max(1, self.pool.num_usable_blocks)
+        return self.usage_with(self.pool.num_free_blocks)
+
+    def usage_with(self, num_free_blocks: int) -> float:
+        """The same if so many were free."""
+        return 1.0 - num_free_blocks / (self.pool.num_usable_blocks or 1)
 
     def num_blocks_for(self, num_tokens: int) -> int:
         return -(-num_tokens // self.block_size)
@@ -72,7 +76,7 @@ class KVCacheManager:
         not free. With `scheduler_reserve_full_isl` all its known tokens must fit; never what it is yet to say."""
         end = min(len(hits) * self.block_size + num_new_tokens, self._max_model_len)
         must_fit = min(request.num_tokens, self._max_model_len) if self._reserve_full_isl else end
-        free = self.pool.num_free_blocks - self.pool.num_free_of(hits)
+        free = self.pool.num_free_blocks - (self.pool.num_free_of(hits) if hits else 0)
         if others_run:
             free -= self._watermark_blocks
         if self.num_blocks_for(must_fit) - len(hits) > free:

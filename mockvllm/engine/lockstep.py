@@ -20,7 +20,8 @@ class Lockstep:
         self.last_seat = 0  # nobody who ever joined was admitted later
         self._async = async_scheduling
         self.members: dict[Request, int] = {}  # each with the batch before which it has to leave
-        self._leaving: dict[int, dict[Request, None]] = {}  # ... and the other way round; members may have left already
+        self.leaving: dict[int, dict[Request, None]] = {}  # ... and the other way round; members may have left already
+        self._block_size = block_size
         self._phases: list[dict[Request, None]] = [{} for _ in range(block_size)]
         self._sum_computed = 0
 
@@ -41,15 +42,15 @@ class Lockstep:
         """Everything about `request` is foreseen for the next `num_batches` batches, and for those in flight."""
         self._shift(request, -1)
         last_batch = self.members[request] = self.num_scheduled + num_batches
-        self._leaving.setdefault(last_batch, {})[request] = None
-        self._phases[-request.num_computed_tokens % len(self._phases)][request] = None
+        self.leaving.setdefault(last_batch, {})[request] = None
+        self._phases[-request.num_computed_tokens % self._block_size][request] = None
         self._sum_computed += request.num_computed_tokens
         self.last_seat = max(self.last_seat, request.seat)
 
     def leave(self, request: Request) -> None:
         """Its fields are up to date again."""
         del self.members[request]
-        del self._phases[-request.num_computed_tokens % len(self._phases)][request]
+        del self._phases[-request.num_computed_tokens % self._block_size][request]
         self._sum_computed -= request.num_computed_tokens
         self._shift(request, 1)
         request.num_output_placeholders = request.num_in_flight_tokens if self._async else 0
@@ -63,15 +64,15 @@ class Lockstep:
     def num_batches_until_leave(self) -> int:
         """How many batches can be scheduled before a member has to leave."""
         batch = self.num_scheduled
-        while batch not in self._leaving:
+        while batch not in self.leaving:
             batch += 1
         return batch - self.num_scheduled
 
     def take_leaving(self) -> list[Request]:
         """The members that must not be part of the next batch."""
         batch = self.num_scheduled
-        return [request for request in self._leaving.pop(batch, ()) if self.members.get(request) == batch]
+        return [request for request in self.leaving.pop(batch, ()) if self.members.get(request) == batch]
 
     def due(self, batches_ahead: int = 0) -> dict[Request, None]:
         """The members that need a block in the next batch, or in one further ahead."""
-        return self._phases[(self.num_scheduled + batches_ahead) % len(self._phases)]
+        return self._phases[(self.num_scheduled + batches_ahead) % self._block_size]

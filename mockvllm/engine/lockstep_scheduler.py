@@ -7,7 +7,7 @@ of `Scheduler`. So nothing is decided here that is not decided there.
 """
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from operator import attrgetter
 
 from mockvllm.engine.config import SchedulerConfig
@@ -128,7 +128,8 @@ class LockstepScheduler(Scheduler):
         if self._results:
             self._let_join()
             self._results = []
-        self._list(self._lockstep.take_leaving())
+        if self._lockstep.num_scheduled in self._lockstep.leaving:
+            self._list(self._lockstep.take_leaving())
         output = super().schedule(now)
         self._batches.append(output)
         self._nobody_can_enter = output.budget > 0 and not output.preempted and not self.kv_cache.enable_caching
@@ -140,7 +141,7 @@ class LockstepScheduler(Scheduler):
             self._list_who_decides(output, now)
         num_members = len(lockstep.members)
         output.budget -= num_members
-        self._allocate_due()
+        self._allocate_due(lockstep.due())
         if self._apart:
             super()._schedule_running(output, now)
             output.budget += num_members - len(lockstep.members)  # those who were preempted
@@ -150,7 +151,7 @@ class LockstepScheduler(Scheduler):
 
     def _list_who_decides(self, output: SchedulerOutput, now: float) -> None:
         """A member may only be left out of the lists if it makes no difference when its turn comes."""
-        listed = self._listed() if self._apart else []
+        listed = self._listed()
         spare = self._spare_budget(listed, output.budget)
         if spare is None:
             self.settle()
@@ -198,12 +199,13 @@ class LockstepScheduler(Scheduler):
         for request in members:
             self._leave(request)
 
-    def _allocate_due(self) -> None:
+    def _allocate_due(self, due: Collection[Request]) -> None:
+        """`due`: the members that need a block."""
         if self.kv_cache.enable_caching:
             for request in self._due():
                 self._allocate(request)
         else:
-            self.kv_cache.pool.num_reserved += len(self._lockstep.due())
+            self.kv_cache.pool.num_reserved += len(due)
 
     def _allocate(self, request: Request) -> None:
         """A block for a member, or only its hash, as `Scheduler` does it."""
@@ -233,16 +235,18 @@ class LockstepScheduler(Scheduler):
             return 0
         return self._lockstep.num_batches_until_leave()
 
-    def advance(self, now: float) -> bool:
+    def advance(self, now: float) -> int | None:
         """In a foreseen step the first batch in flight is updated and takes the place of another behind the last.
-        False, and nothing done, if the blocks do not suffice."""
+        Returns how many blocks were free in between; None, and nothing is done, if they do not suffice."""
         lockstep = self._lockstep
-        if len(lockstep.due()) > self.kv_cache.pool.num_free_blocks:
-            return False
+        due = lockstep.due()
+        num_free_blocks = self.kv_cache.pool.num_free_blocks
+        if len(due) > num_free_blocks:
+            return None
         lockstep.num_updated += 1
         lockstep.updated_at = now
         self.num_lockstep_tokens = len(lockstep.members)
-        self._allocate_due()
+        self._allocate_due(due)
         lockstep.num_scheduled += 1
         self._batches.rotate(-1)
-        return True
+        return num_free_blocks

@@ -17,7 +17,7 @@ class Recorder(EngineListener):
     """A request's `owner` is its number.
 
     By update: `times` (seconds), `running` and `waiting` (requests), `usage` (share of the KV blocks that is held),
-    `begun` and `ended` (runs of which it is the first update, or the last).
+    `begun` and `ended` (runs of which it is the first update, or the last; none behind the last entry).
     By request: `first_token_at`, `last_token_at`, `scheduled_at` (seconds), `output_lens`, `num_preemptions`,
     `recomputed_tokens` (computed, and thrown away by preemptions).
     `pauses`: when a request lost its seat and when it got one again, in turn.
@@ -66,7 +66,10 @@ class Recorder(EngineListener):
 
     def step(self, results: Sequence[RequestOutput], stats: SchedulerStats, now: float) -> None:
         update = len(self.times)
-        self._book([now], [stats.kv_cache_usage], stats)
+        self.times.append(now)
+        self.usage.append(stats.kv_cache_usage)
+        self.running.append(stats.num_running_reqs)
+        self.waiting.append(stats.num_waiting_reqs)
         last_update, output_lens = self._last_update, self.output_lens
         for result in results:
             request = result.request
@@ -82,16 +85,11 @@ class Recorder(EngineListener):
                 self.last_token_at[number] = now
 
     def leapt(self, stats: SchedulerStats, times: Sequence[float], usages: Sequence[float]) -> None:
-        self._book(times, usages, stats)
-        self.num_steps += len(times)
-
-    def _book(self, times: Sequence[float], usages: Sequence[float], stats: SchedulerStats) -> None:
         self.times.extend(times)
         self.usage.extend(usages)
         self.running.extend([stats.num_running_reqs] * len(times))
         self.waiting.extend([stats.num_waiting_reqs] * len(times))
-        self.begun.frombytes(bytes(4 * len(times)))
-        self.ended.frombytes(bytes(4 * len(times)))
+        self.num_steps += len(times)
 
     def _begin_run(self, number: int, before: int, update: int) -> None:
         if before == NEVER:
@@ -103,7 +101,13 @@ class Recorder(EngineListener):
 
     def _end_run(self, number: int, last: int) -> None:
         first = self._first_update[number]
-        self.begun[first] += 1
-        self.ended[last] += 1
+        _count(self.begun, first)
+        _count(self.ended, last)
         if self.runs is not None:
             self.runs[number].extend((first, last))
+
+
+def _count(column: "array[int]", update: int) -> None:
+    if update >= len(column):
+        column.frombytes(bytes(column.itemsize * (update + 1 - len(column))))
+    column[update] += 1

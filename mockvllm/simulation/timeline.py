@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from mockvllm.simulation.recorder import NANOSECOND, Recorder
 
@@ -28,7 +29,7 @@ def peak_events_per_second(recorder: Recorder, origin: float) -> int:
 def events_by_update(recorder: Recorder) -> Iterator[tuple[float, int, int]]:
     """Of each update its time, how many requests got tokens, and for how many of them a run began."""
     events = 0
-    for time, begun, ended in zip(recorder.times, recorder.begun, recorder.ended, strict=True):
+    for time, begun, ended in zip_longest(recorder.times, recorder.begun, recorder.ended, fillvalue=0):
         events += begun
         yield time, events, begun
         events -= ended
