@@ -10,6 +10,7 @@ COMMANDS = {
     "proxy": "stand in front of a server and hold its answers back",
     "simulate": "run the engine on a virtual clock",
     "fit": "constants of --step-time linear from results of vllm bench serve",
+    "lesson": "what happens inside: KV blocks and preemption, batching, chunked prefill",
     "plan": "figures for sizing a deployment: memory, roofline, budget, jerks",
     "sweep": "find the knee in the results of a load sweep",
     "verify-weights": "check a directory of weights against its manifest",

@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
     """Exit status 0; 2 with one line on standard error for wrong flags, files and workloads."""
     args, rest = simulate_flags.parser().parse_known_args(plain(argv))
     try:
-        settings = parse(rest, os.environ)
+        settings = replace(parse(rest, os.environ), seed=args.seed)
         return _replay(args, settings, rest) if args.scenario else _run(args, settings)
     except (OSError, ValueError) as error:
         print(f"mockvllm simulate: error: {error}", file=sys.stderr)
@@ -102,4 +102,4 @@ def _fitted(settings: Settings, blocks: int) -> Settings:
         return settings
     room = (blocks - 1) * (settings.block_size or BLOCK_SIZE)
     longest = model_limit(settings) or MAX_MODEL_LEN
-    return replace(settings, max_model_len=max(1, room)) if room < longest else settings
+    return replace(settings, max_model_len=room) if 0 < room < longest else settings

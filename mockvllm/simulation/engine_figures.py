@@ -59,7 +59,8 @@ def _preemptions(outcome: Outcome, numbers: Iterable[int]) -> dict[str, int]:
 
 
 def _queue_ms(outcome: Outcome, numbers: Iterable[int]) -> Iterator[float]:
-    return (MS * (outcome.recorder.scheduled_at[number] - outcome.sent_at[number]) for number in numbers)
+    told = outcome.recorder
+    return (MS * (told.scheduled_at[number] - told.queued_at[number]) for number in numbers)
 
 
 def _mean(outcome: Outcome, values: Sequence[float]) -> float:

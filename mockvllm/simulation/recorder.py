@@ -18,8 +18,8 @@ class Recorder(EngineListener):
 
     By update: `times` (seconds), `running` and `waiting` (requests), `usage` (share of the KV blocks that is held),
     `begun` and `ended` (runs of which it is the first update, or the last; none behind the last entry).
-    By request: `first_token_at`, `last_token_at`, `scheduled_at` (seconds), `output_lens`, `num_preemptions`,
-    `recomputed_tokens` (computed, and thrown away by preemptions).
+    By request: `queued_at`, `scheduled_at`, `first_token_at`, `last_token_at` (seconds), `output_lens`,
+    `num_preemptions`, `recomputed_tokens` (computed, and thrown away by preemptions).
     `pauses`: when a request lost its seat and when it got one again, in turn.
     `gaps`: how often so many seconds, to the nanosecond, passed from one run of a request's tokens to the next.
     `runs`, if they are kept: by request, the first and the last update of each run, in turn.
@@ -27,12 +27,12 @@ class Recorder(EngineListener):
 
     def __init__(self, num_requests: int, keep_runs: bool = False) -> None:
         self.times, self.usage = array("d"), array("d")
-        self.running, self.waiting, self.begun, self.ended = (array("i") for _ in "1234")
-        self.first_token_at, self.last_token_at, self.scheduled_at = (
-            array("d", bytes(8 * num_requests)) for _ in "123"
+        self.running, self.waiting, self.begun, self.ended = (array("i") for _ in range(4))
+        self.queued_at, self.scheduled_at, self.first_token_at, self.last_token_at = (
+            array("d", [0.0]) * num_requests for _ in range(4)
         )
         self.output_lens, self.num_preemptions, self.recomputed_tokens = (
-            array("q", bytes(8 * num_requests)) for _ in "123"
+            array("q", [0]) * num_requests for _ in range(3)
         )
         self.pauses: dict[int, list[float]] = {}
         self.gaps: Counter[float] = Counter()
@@ -41,13 +41,14 @@ class Recorder(EngineListener):
         self.peak_running = 0
         self.num_queried_tokens = 0
         self.num_hit_tokens = 0
-        self._first_update, self._last_update = (array("q", [NEVER]) * num_requests for _ in "12")
+        self._first_update, self._last_update = (array("q", [NEVER]) * num_requests for _ in range(2))
 
     def scheduled(self, request: Request, num_hit_tokens: int, now: float) -> None:
         if request.num_preemptions:
             self.pauses[request.owner].append(now)
         else:
             self.scheduled_at[request.owner] = now
+            self.queued_at[request.owner] = request.queued_at or 0.0
             self.num_queried_tokens += request.num_tokens
             self.num_hit_tokens += num_hit_tokens
 
