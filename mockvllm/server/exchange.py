@@ -63,9 +63,15 @@ class Exchange:
 
     def leave(self) -> None:
         """The client is gone: what is not finished is aborted at once."""
-        if self.unfinished:
-            for choice in self.choices:
-                self.driver.abort(choice.request)
+        for choice in self.choices:
+            self.driver.abort(choice.request)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Choice, exchange, answer and request know each other: untied here, the garbage collector need not find them."""
+        for choice in self.choices:
+            choice.request.owner = None
+        self.choices = []
 
     def fail(self) -> None:
         """A defect of ours: the client shall not wait for what cannot come."""
@@ -136,6 +142,8 @@ class Stream(Exchange):
         if payload:
             self.sink.write(payload, last)
             self.entry.wrote(num_tokens, len(payload))
+        if last:
+            self.let_go()
 
     def _hold_back(self, choice: Choice, output: RequestOutput) -> None:
         self._backlog = True
@@ -184,3 +192,4 @@ class Whole(Exchange):
             body = self.answer.body()
             self.sink.write(body, True)
             self.entry.wrote(self.answer.num_completion_tokens, len(body))
+            self.let_go()

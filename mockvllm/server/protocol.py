@@ -61,8 +61,9 @@ class Protocol(HttpToolsProtocol):
     def resume_writing(self) -> None:
         super().resume_writing()
         self.connection.writable = True
-        if self.connection.on_writable is not None:
-            self.connection.on_writable()
+        on_writable, self.connection.on_writable = self.connection.on_writable, None
+        if on_writable is not None:
+            on_writable()
 
 
 def connection(scope: Any) -> Connection | None:
