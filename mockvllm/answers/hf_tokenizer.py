@@ -1,13 +1,14 @@
 """A model's own tokenizer, from its directory (`tokenizer.json` and the config files beside it)."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mockvllm.answers.tokenizer import Detokenize, Side, cut
 
 SPECIAL_TOKENS = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+_CLASS = "TokenizerPoolCachedTokenizersBackend"  # vLLM's own, around that of transformers
 _FIRST_FILLER = 300
 _ENOUGH_CHARS = 8  # a token: so much of a text usually has the tokens that are wanted, and the rest need not be read
 _INCOMPLETE = "\ufffd"
@@ -61,6 +62,13 @@ class HFTokenizer:
 
     def token_text(self, token_id: int) -> str:
         return self.decode([token_id]).replace(_INCOMPLETE, "")
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return [self._tokenizer.id_to_token(token_id) or "" for token_id in ids]
+
+    def info(self) -> Mapping[str, Any]:
+        added = {token_id: token["content"] for token_id, token in self.config.get("added_tokens_decoder", {}).items()}
+        return {**self.config, "tokenizer_class": _CLASS, "added_tokens_decoder": added, "backend": "tokenizers"}
 
     def detokenizer(self, *, skip_special_tokens: bool) -> Detokenize:
         from tokenizers.decoders import DecodeStream

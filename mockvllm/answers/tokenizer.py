@@ -1,10 +1,10 @@
 """Text to token ids and back. Without a tokenizer's files a token is a word with the white space before it."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 from zlib import crc32
 
 LOREM = (
@@ -51,6 +51,14 @@ class Tokenizer(Protocol):
 
     def token_text(self, token_id: int) -> str:
         """The text of one token alone, special tokens included."""
+        ...
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        """The vocabulary's entries of `ids`, as they stand there."""
+        ...
+
+    def info(self) -> Mapping[str, Any]:
+        """Its own settings, `tokenizer_class` first."""
         ...
 
     def detokenizer(self, *, skip_special_tokens: bool) -> Detokenize:
@@ -134,6 +142,13 @@ class WordTokenizer:
 
     def token_text(self, token_id: int) -> str:
         return self._special.get(token_id) or self._ids.words.get(token_id, "")
+
+    def pieces(self, ids: Sequence[int]) -> list[str]:
+        return [self.token_text(token_id) for token_id in ids]
+
+    def info(self) -> Mapping[str, Any]:
+        special = {str(token_id): text for token_id, text in self._special.items()}
+        return {"tokenizer_class": type(self).__name__, "added_tokens_decoder": special}
 
     def detokenizer(self, *, skip_special_tokens: bool) -> Detokenize:
         words = self._ids.words

@@ -14,7 +14,7 @@ from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.chat_request import ChatCompletionRequest
 from mockvllm.wire.checks import check_body
 from mockvllm.wire.context import Asked, asked
-from mockvllm.wire.features import check_chat_template, check_mm_kwargs, check_tool_parser
+from mockvllm.wire.features import check_tool_parser
 
 _FEATURES = frozenset(("tools", "chat_template", "chat_template_kwargs", "media_io_kwargs", "mm_processor_kwargs"))
 """Fields for which the server must have been started."""
@@ -39,10 +39,7 @@ class ChatServing(Serving[ChatCompletionRequest]):
         if _FEATURES.isdisjoint(request.given):
             return
         check_tool_parser(request, config.tool_call_parser, auto=config.enable_auto_tool_choice)
-        if not config.trust_request_chat_template:
-            check_chat_template(request)
-        if config.wire.distrusts_mm_kwargs and not config.trust_request_mm_kwargs:
-            check_mm_kwargs(request)
+        self._prompts.check_trust(request)
 
     def asked(self, request: ChatCompletionRequest) -> Asked:
         return asked(request.given)

@@ -8,7 +8,7 @@ from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.chat_request import ChatCompletionRequest, tool_definition
 from mockvllm.wire.conversation import parse_chat_messages
 from mockvllm.wire.errors import UnexpectedError, invalid
-from mockvllm.wire.features import tool_choice
+from mockvllm.wire.features import check_chat_template, check_mm_kwargs, tool_choice
 
 _RENDERING_FIELDS = frozenset(
     (
@@ -29,6 +29,14 @@ class ChatPrompts:
     def __init__(self, config: ServingConfig) -> None:
         self._config = config
         self._model_basename = config.model.rstrip("/").rpartition("/")[2]
+
+    def check_trust(self, request: ChatCompletionRequest) -> None:
+        """Raises APIError for what a request may only bring along if clients are trusted."""
+        config = self._config
+        if not config.trust_request_chat_template:
+            check_chat_template(request)
+        if config.wire.distrusts_mm_kwargs and not config.trust_request_mm_kwargs:
+            check_mm_kwargs(request)
 
     def render(self, request: ChatCompletionRequest) -> tuple[Messages, str]:
         """The conversation and its prompt. Raises APIError: the template, or vLLM before it, refuses the messages."""
@@ -51,11 +59,11 @@ class ChatPrompts:
 
     def _rendering(self, request: ChatCompletionRequest) -> Rendering:
         hidden = self._config.exclude_tools_when_tool_choice_none and tool_choice(request) == "none"
-        tools = [] if hidden else [tool_definition(tool) for tool in request.tools or ()]
+        tools = None if hidden or request.tools is None else [tool_definition(tool) for tool in request.tools]
         return Rendering(
             request.add_generation_prompt,
             request.continue_final_message,
-            tools or None,
+            tools,
             request.documents,
             template_variables(request, self._config.default_chat_template_kwargs),
         )

@@ -16,7 +16,8 @@ from mockvllm.wire.answer import WHOLE, StreamAnswer, WholeAnswer
 from mockvllm.wire.body import parse_body
 from mockvllm.wire.context import Asked, Window
 from mockvllm.wire.encoder import Encoder
-from mockvllm.wire.errors import APIError, invalid, unknown_model
+from mockvllm.wire.errors import APIError, invalid
+from mockvllm.wire.features import check_model
 from mockvllm.wire.generation_request import GenerationRequest
 from mockvllm.wire.prepared import Answer, Prepared
 from mockvllm.wire.response_format import structured_outputs
@@ -143,9 +144,7 @@ class Serving(Generic[R]):
     # --- its steps --------------------------------------------------------------------------------------------------
 
     def check_model(self, model: str | None) -> None:
-        if model and model not in self.config.model_names:
-            names = list(self.config.model_names)
-            raise unknown_model(model, names, list_aliases=self.config.wire.valid_aliases_in_404)
+        check_model(model, self.config.model_names, self.config.wire)
 
     def tokenize(self, request: R, ask: Asked, prompt: str) -> Sequence[int]:
         """The prompt's tokens, if they fit the window, cut as the request says."""

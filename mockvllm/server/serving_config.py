@@ -35,14 +35,16 @@ _NOT_THE_ENGINE = (Mock, Options, Frontend)
 def serving_config(settings: Settings, derived: Derived, profile: Profile) -> ServingConfig:
     """Raises SettingsError for a tokenizer, template or generation config that cannot be read."""
     tokenizer, special_tokens, own_template = _tokenizer(settings)
+    template = _template_source(settings.chat_template) if settings.chat_template else own_template
     defaults = _default_sampling(settings, profile)
     return ServingConfig(
         model=settings.model,
         model_names=settings.model_names,
         wire=profile.wire,
         tokenizer=tokenizer,
-        renderer=_renderer(settings, special_tokens, own_template),
+        renderer=_renderer(settings, special_tokens, template),
         request_template=_template_maker(special_tokens),
+        chat_template=template,
         max_model_len=derived.max_model_len,
         max_logprobs=settings.max_logprobs,
         response_role=settings.response_role,
@@ -90,8 +92,7 @@ def _config_directory(settings: Settings) -> Path | None:
     return Path(settings.hf_config_path) if settings.hf_config_path else None
 
 
-def _renderer(settings: Settings, special_tokens: Mapping[str, str], own_template: str | None) -> Renderer:
-    source = _template_source(settings.chat_template) if settings.chat_template else own_template
+def _renderer(settings: Settings, special_tokens: Mapping[str, str], source: str | None) -> Renderer:
     if source is None:
         return PlainRenderer() if settings.tokenizer is None else NoRenderer()
     try:

@@ -19,7 +19,7 @@ class ServingConfig:
     """What the server's flags settle; names are vLLM's.
 
     `default_sampling`: the generation config's values, `max_tokens` among them. `override_max_tokens` caps every
-    request. `request_template`: makes a template that a request brings along.
+    request. `request_template`: makes a template that a request brings along. `chat_template`: the text of the server's own.
     """
 
     model: str
@@ -28,6 +28,7 @@ class ServingConfig:
     tokenizer: Tokenizer
     renderer: Renderer = PLAIN
     request_template: Callable[[str], Renderer] | None = None
+    chat_template: str | None = None
     max_model_len: int = 8192
     max_logprobs: int = 20
     response_role: str = "assistant"

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from mockvllm.wire.errors import APIError
+from mockvllm.wire.errors import APIError, invalid
 from mockvllm.wire.validation import Failure, bad_request
 
 _decode = msgspec.json.Decoder().decode
@@ -13,13 +13,29 @@ _decode = msgspec.json.Decoder().decode
 
 def parse_body(raw: bytes, content_type: bytes | None) -> dict[str, Any]:
     """The request's JSON object. Raises APIError: wrong content type, no JSON, no object."""
-    if content_type != b"application/json" and not _is_json(content_type):
-        message = "1 validation error:\n  Unsupported Media Type: Only 'application/json' is allowed"
-        raise APIError(400, message, "Bad Request")
+    check_content_type(content_type)
     body = _parse_json(raw)
     if type(body) is not dict:
         raise bad_request([_not_an_object(body)])
     return body
+
+
+def check_content_type(content_type: bytes | None) -> None:
+    if content_type != b"application/json" and not _is_json(content_type):
+        message = "1 validation error:\n  Unsupported Media Type: Only 'application/json' is allowed"
+        raise APIError(400, message, "Bad Request")
+
+
+def parse_anything(raw: bytes, content_type: bytes | None, complaint: str) -> Any:
+    """The JSON value of a route that reads its body by itself. `complaint`: what it says of a text that is no JSON,
+    with `{error}` for what Python says. Raises APIError."""
+    check_content_type(content_type)
+    try:
+        return json.loads(raw)
+    except json.JSONDecodeError as error:
+        raise APIError(400, complaint.format(error=error), "Bad Request") from None
+    except (ValueError, RecursionError) as error:  # not UTF-8, or nested too deeply
+        raise invalid(str(error)) from None
 
 
 def _is_json(content_type: bytes | None) -> bool:

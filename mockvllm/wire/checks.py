@@ -25,7 +25,7 @@ def run_checks(body: Body, checks: Checks) -> None:
             check(body)
 
 
-def _generation_prompt(body: Body) -> None:
+def check_generation_prompt(body: Body) -> None:
     if body["continue_final_message"] and body.get("add_generation_prompt"):
         raise invalid("Cannot set both `continue_final_message` and `add_generation_prompt` to True.")
 
@@ -120,7 +120,7 @@ def check_cache_salt(body: Body) -> None:
 
 
 CHAT_CHECKS: Checks = (
-    ("continue_final_message", _generation_prompt),
+    ("continue_final_message", check_generation_prompt),
     ("tools", check_tools),
     ("tool_choice", check_tool_choice),
     ("structured_outputs", _structured_outputs),

@@ -1,14 +1,14 @@
 """A request's messages as a chat template sees them (vLLM's parse_chat_messages)."""
 
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from mockvllm.wire.errors import APIError, invalid
+from mockvllm.wire.errors import invalid
 from mockvllm.wire.messages import are_plain
+from mockvllm.wire.validation import pydantic_s_own
 
 TEXT_OF = {
     "text": "text",
@@ -32,7 +32,6 @@ _MEDIA = (
     "video_url",
 )
 _SUPPORTED = ", ".join(sorted((*TEXT_OF, *_MEDIA)))
-_PYDANTIC_URL = re.compile(r"errors\.pydantic\.dev/[\d.]+/")
 
 
 EMPTY = "Cannot apply chat template to an empty conversation. Provide at least one message."
@@ -104,9 +103,4 @@ def _consume(items: Iterable[Any]) -> list[Any]:
     try:
         return list(items)
     except ValidationError as error:
-        raise _as_api_error(error) from None
-
-
-def _as_api_error(error: ValidationError) -> APIError:
-    # the link names the pydantic that is installed; vLLM 0.30 to 0.33 were recorded with 2.14
-    return invalid(_PYDANTIC_URL.sub("errors.pydantic.dev/2.14/", str(error)))
+        raise pydantic_s_own(error) from None

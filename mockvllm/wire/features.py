@@ -1,7 +1,10 @@
 """What a request may only ask of a server that was started for it."""
 
+from collections.abc import Sequence
+
+from mockvllm.profiles.wire import WireRules
 from mockvllm.wire.chat_request import ChatCompletionNamedToolChoiceParam, ChatCompletionRequest
-from mockvllm.wire.errors import invalid
+from mockvllm.wire.errors import invalid, unknown_model
 
 _DISABLED = (
     "Per-request {field} are disabled by default because they can change multimodal {what} resource usage. "
@@ -26,6 +29,12 @@ def check_tool_parser(request: ChatCompletionRequest, parser: str | None, *, aut
     if not isinstance(choice, str) and not parser:
         name = choice.function.name
         raise invalid(f'tool_choice=function "{name}" requires --tool-call-parser to be set')
+
+
+def check_model(model: str | None, names: Sequence[str], rules: WireRules) -> None:
+    """A request without a name means the base model."""
+    if model and model not in names:
+        raise unknown_model(model, list(names), list_aliases=rules.valid_aliases_in_404)
 
 
 def check_chat_template(request: ChatCompletionRequest) -> None:

@@ -86,6 +86,14 @@ class RequestModel:
         return cls._fields
 
     @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """A request with these fields, which are valid as they stand."""
+        request = cls()
+        request.given = request.__dict__
+        request.given.update(values)
+        return request
+
+    @classmethod
     def parse(cls, body: Mapping[str, Any], absent: Collection[str] = ()) -> Self:
         """The request that `body` holds, without fields that are `absent`. Raises APIError naming every failure."""
         fields = cls._fields or cls.fields()
@@ -103,6 +111,11 @@ class RequestModel:
         if not cls._required <= given.keys():
             raise bad_request(list(cls._failures(body, fields)))
         return request
+
+    @classmethod
+    def failures(cls, body: Mapping[str, Any]) -> Iterator[Failure]:
+        """Everything that is wrong with `body`."""
+        return cls._failures(body, cls.fields())
 
     @classmethod
     def _failures(cls, body: Mapping[str, Any], fields: Mapping[str, Field]) -> Iterator[Failure]:

@@ -85,10 +85,7 @@ class GenerationRequest(RequestModel):
 
     def for_beam_search(self) -> Self:
         """The request without the sampling parameters that a beam search does not know: as if they were not sent."""
-        request = type(self)()
-        request.given = request.__dict__
-        request.given.update({name: value for name, value in self.given.items() if name not in _UNKNOWN_TO_BEAM_SEARCH})
-        return request
+        return self.of({name: value for name, value in self.given.items() if name not in _UNKNOWN_TO_BEAM_SEARCH})
 
 
 _UNKNOWN_TO_BEAM_SEARCH = SAMPLING_FIELDS - {
