@@ -57,7 +57,7 @@ class ChatResponse(Response):
         if not (num_tokens or self.shape.rules.finish_without_output):
             return b""
         choice = self._content(index, delta) | {
-            "finish_reason": self._finish_reason(index, end),
+            "finish_reason": self.finish_reason(index, end),
             "stop_reason": end.stop_reason,
             "token_ids": self._token_ids(delta),
         }
@@ -68,7 +68,11 @@ class ChatResponse(Response):
         return self._event([stream_choice(index, delta) | NO_REASON], tail)
 
     def _content(self, index: int, delta: Delta) -> dict[str, Any]:
-        return stream_choice(index, {"content": delta.text}, self._logprobs(index, delta))
+        return stream_choice(index, self.message_delta(index, delta, finished=True) or {}, self._logprobs(index, delta))
+
+    def message_delta(self, index: int, delta: Delta, *, finished: bool = False) -> dict[str, Any] | None:
+        """What a delta adds to the choice's message; None: nothing, not even an empty text."""
+        return {"content": delta.text}
 
     def _usage(self, index: int, num_tokens: int) -> dict[str, Any]:
         if not self.continuous_usage:
@@ -102,16 +106,17 @@ class ChatResponse(Response):
     def _whole_choice(self, index: int, said: Said) -> dict[str, Any]:
         choice = {
             "index": index,
-            "message": self._message(index, said),
+            "message": self.message(index, said),
             "logprobs": self._logprobs(index, said.delta),
-            "finish_reason": self._finish_reason(index, said.end),
+            "finish_reason": self.finish_reason(index, said.end),
             "stop_reason": said.end.stop_reason,
             "token_ids": self._token_ids(said.delta),
             "routed_experts": None,
         }
         return choice | self._weight_versions(len(said.delta.token_ids))
 
-    def _message(self, index: int, said: Said) -> dict[str, Any]:
+    def message(self, index: int, said: Said) -> dict[str, Any]:
+        """A whole choice's message."""
         role, echo = self.roles[self.prompt_of(index)]
         return {
             "role": role,
@@ -125,7 +130,7 @@ class ChatResponse(Response):
 
     # --- both -----------------------------------------------------------------------------------------------------
 
-    def _finish_reason(self, index: int, end: End) -> str:
+    def finish_reason(self, index: int, end: End) -> str:
         return end.finish_reason
 
     def _logprobs(self, index: int, delta: Delta) -> dict[str, Any] | None:

@@ -35,36 +35,28 @@ class ParsedChatResponse(ChatResponse):
 
     def delta(self, index: int, delta: Delta, num_tokens: int) -> bytes:
         """Nothing for what the parser withholds, unless its tokens are to be shown."""
-        message, logprobs = self._parsed(index, delta, finished=False)
+        message, logprobs = self.message_delta(index, delta), self._logprobs(index, delta)
         shows_tokens = self.return_token_ids or (logprobs is not None and self.shape.rules.withheld_logprobs)
         if message is None and not shows_tokens:
             return b""
         choice = stream_choice(index, message or {}, logprobs) | NO_REASON | {"token_ids": self._token_ids(delta)}
         return self._event([choice], self._usage(index, num_tokens) | transfer_params(self.shape.rules))
 
-    def _content(self, index: int, delta: Delta) -> dict[str, Any]:
-        message, logprobs = self._parsed(index, delta, finished=True)
-        return stream_choice(index, message or {}, logprobs)
-
-    def _parsed(
-        self, index: int, delta: Delta, *, finished: bool
-    ) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-        """What the delta adds to the message, and its log-probabilities."""
+    def message_delta(self, index: int, delta: Delta, *, finished: bool = False) -> dict[str, Any] | None:
         if self.reasoning is not None:
             self.reasoning.add(index, delta.token_ids)
         parsed = self.parsers[index].feed(delta.text, finished=finished)
         if parsed is not None and parsed.get("tool_calls"):
             self._called.add(index)
-        message = None if parsed is None else delta_message(parsed, single=self.single_call)
-        return message, self._logprobs(index, delta)
+        return None if parsed is None else delta_message(parsed, single=self.single_call)
 
     # --- a whole body ---------------------------------------------------------------------------------------------
 
-    def _message(self, index: int, said: Said) -> dict[str, Any]:
+    def message(self, index: int, said: Said) -> dict[str, Any]:
         if self.reasoning is not None:
             self.reasoning.add(index, said.delta.token_ids)
         parsed = self.parsers[index].parse(said.delta.text)
-        message = super()._message(index, said)
+        message = super().message(index, said)
         echo = self.roles[self.prompt_of(index)].echo
         content = (parsed.content or "") if self.forced_call or echo else parsed.content
         message |= {"content": echo + content if echo and content is not None else content}
@@ -76,7 +68,7 @@ class ParsedChatResponse(ChatResponse):
 
     # --- both -----------------------------------------------------------------------------------------------------
 
-    def _finish_reason(self, index: int, end: End) -> str:
+    def finish_reason(self, index: int, end: End) -> str:
         called = index in self._called and not self.named_call
         if called and (end.finish_reason == "stop" or self.shape.rules.cut_calls_are_calls):
             return "tool_calls"
