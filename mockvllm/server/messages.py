@@ -15,7 +15,7 @@ from mockvllm.wire.errors import APIError
 from mockvllm.wire.jsontext import compact
 from mockvllm.wire.messages_api_chat import chat_request
 from mockvllm.wire.messages_api_errors import AnthropicError
-from mockvllm.wire.messages_api_events import MessageResponse, MessageShape
+from mockvllm.wire.messages_api_events import MessageResponse
 from mockvllm.wire.messages_api_request import (
     AnthropicCountTokensRequest,
     AnthropicMessagesRequest,
@@ -30,7 +30,6 @@ class MessagesServing(ChatServing):
     def __init__(self, config: ServingConfig, rules: MessagesRules) -> None:
         super().__init__(config)
         self._rules = rules
-        self._shape = MessageShape(config.model_names[0], config.usage, rules.own_error_types)
 
     def prepare(self, body: bytes, headers: Headers, now: float) -> Prepared[Request]:
         lookup = dict(headers)
@@ -57,7 +56,7 @@ class MessagesServing(ChatServing):
         return compact({"input_tokens": count, "context_management": {"original_input_tokens": count}})
 
     def response(self, draft: Draft[ChatCompletionRequest], choices: Sequence[Request]) -> Response:
-        return MessageResponse(self._shape, draft.request_id, len(draft.prompts[0].token_ids), choices)
+        return MessageResponse(self._responses.make(draft, choices), own_error_types=self._rules.own_error_types)
 
     def _anthropic(self, error: APIError) -> APIError:
         return AnthropicError(error, own_types=self._rules.own_error_types)

@@ -7,19 +7,17 @@ from mockvllm.engine import Request
 from mockvllm.profiles.responses import ResponsesRules
 from mockvllm.server.chat import ChatServing
 from mockvllm.server.draft import Draft, Headers, Prompt
-from mockvllm.server.response_options import ResponseOptions
 from mockvllm.server.responses_store import ResponsesStore
 from mockvllm.server.serving import Response
 from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.body import parse_body
-from mockvllm.wire.chat_logprobs import ChatLogprobs
 from mockvllm.wire.chat_request import ChatCompletionRequest
 from mockvllm.wire.context import Asked
 from mockvllm.wire.features import check_mm_kwargs
 from mockvllm.wire.prepared import Answer, Prepared
 from mockvllm.wire.responses_chat import ResponsesChatRequest, chat_request, check_one_constraint
 from mockvllm.wire.responses_checks import NO_STORE, TWO_PASTS, check_responses_body, refused
-from mockvllm.wire.responses_events import Logprobs, ResponsesResponse, ResponsesStream, Wanted
+from mockvllm.wire.responses_events import ResponsesResponse, ResponsesStream, Wanted
 from mockvllm.wire.responses_input import Message, output_messages
 from mockvllm.wire.responses_object import ResponseObject, ResponsesShape
 from mockvllm.wire.responses_request import ResponsesRequest
@@ -32,7 +30,6 @@ class ResponsesServing(ChatServing):
         super().__init__(config)
         self.store = store
         self._rules = rules
-        self._options = ResponseOptions(config, self.scripting)
         self._shape = ResponsesShape(config.model_names[0], rules, config.usage)
 
     def prepare(self, body: bytes, headers: Headers, now: float) -> Prepared[Request]:
@@ -66,7 +63,6 @@ class ResponsesServing(ChatServing):
         shown = ResponseObject(self._shape, draft.request_id, created_at, origin, prompt.values)
         stored = bool(origin.store and self.store.enabled and choices)
         wanted = Wanted(
-            self._logprobs(draft.request, prompt),
             (prompt.text, prompt.token_ids) if origin.enable_response_messages else None,
             self.store.keep if stored else None,
         )
@@ -74,7 +70,8 @@ class ResponsesServing(ChatServing):
             self.store.begin(draft.request_id, draft.request.messages)
         if stored and origin.background:
             self.store.keep(shown.begun("queued"))
-        return ResponsesResponse(shown, self._rules, len(prompt.token_ids), choices, wanted)
+        chat = self._responses.make(draft, choices)
+        return ResponsesResponse(shown, self._rules, chat, wanted, parsed=self.parsers.exist)
 
     def answer(self, request: ChatCompletionRequest, response: Response, outputs: Sequence[Output]) -> Answer:
         if not request.stream:
@@ -96,12 +93,6 @@ class ResponsesServing(ChatServing):
         output = self.store.find(earlier)["output"]
         asked = [message for message in self.store.conversation(earlier) if message["role"] != "system"]
         return [*asked, *output_messages(output)]
-
-    def _logprobs(self, request: ChatCompletionRequest, prompt: Prompt) -> Logprobs | None:
-        choices = self._options.logprobs(request, prompt.values, 1)
-        if choices is None:
-            return None
-        return ChatLogprobs(choices, prompt.values["num_logprobs"], as_token_ids=self._options.as_token_ids(request))
 
 
 def _origin(request: ChatCompletionRequest) -> ResponsesRequest:

@@ -104,7 +104,7 @@ class ResponsesStore:
         if response["status"] not in _UNDER_WAY:
             raise refused("Cannot cancel a synchronous response.", "response_id")
         response["status"] = "cancelled"
-        stop = self._stops.pop(response_id, None)
-        if stop is not None:
-            stop()
+        if response_id in self._stops:
+            self._stops.pop(response_id)()
+            self._recordings[response_id].abort()
         return response

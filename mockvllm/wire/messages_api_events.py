@@ -1,109 +1,117 @@
-"""The response of /v1/messages to one request: events and body, in the key order in which vLLM writes them."""
+"""The response of /v1/messages: that of a chat (vLLM converts it too) in events and a body of another shape."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mockvllm.wire.chat_events import ChatResponse
 from mockvllm.wire.encoder import Delta, End, Said
 from mockvllm.wire.errors import APIError
 from mockvllm.wire.jsontext import compact
-from mockvllm.wire.messages_api_blocks import Blocks, event
+from mockvllm.wire.messages_api_blocks import Blocks, event, signature
 from mockvllm.wire.messages_api_errors import AnthropicError
-from mockvllm.wire.usage import EngineFacts, UsageRules, prompt_details
 
 _STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
 
 
-@dataclass(frozen=True, slots=True)
-class MessageShape:
-    """What the server's flags and the vLLM release settle about every response."""
-
-    model: str
-    usage: UsageRules
-    own_error_types: bool
-
-
 class MessageResponse:
-    """`facts`: the engine's notes; none if the request is refused."""
+    """`own_error_types`: errors have Anthropic's types, not vLLM's."""
 
     is_plain = False
 
-    def __init__(self, shape: MessageShape, id: str, num_prompt_tokens: int, facts: Sequence[EngineFacts]) -> None:
-        self.shape = shape
-        self.id = id
-        self.num_prompt_tokens = num_prompt_tokens
-        self._facts = facts
+    def __init__(self, chat: ChatResponse, *, own_error_types: bool) -> None:
+        self.num_prompt_tokens = chat.num_prompt_tokens
+        self._chat = chat
+        self._own_error_types = own_error_types
         self._blocks = Blocks()
         self._end = End("stop")
 
     # --- a stream -------------------------------------------------------------------------------------------------
 
     def opening(self) -> bytes:
-        message: dict[str, Any] = {
-            "id": self.id,
-            "type": "message",
-            "role": "assistant",
-            "content": [],
-            "model": self.shape.model,
-            "stop_reason": None,
-            "stop_sequence": None,
-            "usage": {"input_tokens": self.num_prompt_tokens, "output_tokens": 0},
-        }
-        return event("message_start", message=message)
+        message = self._message([], {"stop_reason": None, "stop_sequence": None})
+        return event("message_start", message=message | {"usage": self._counts(self.num_prompt_tokens, 0)})
 
     def frame(self, index: int) -> tuple[bytes, bytes]:
         raise TypeError("a text may open a block before it")
 
     def delta(self, index: int, delta: Delta, num_tokens: int) -> bytes:
-        return self._blocks.text(delta.text) if delta.text else b""
+        return self._said(self._chat.message_delta(index, delta))
 
     def finish(self, index: int, delta: Delta, num_tokens: int, end: End) -> bytes:
+        said = self._said(self._chat.message_delta(index, delta, finished=True))
         self._end = end
-        return self.delta(index, delta, num_tokens)
+        return said
 
     def closing(self, num_completion_tokens: int) -> bytes:
-        stop = {"stop_reason": None, "stop_sequence": None} | _stop(self._end)
+        stop = {"stop_reason": None, "stop_sequence": None} | self._stop(self._end)
         delta = event("message_delta", delta=stop, usage=self._usage(num_completion_tokens))
         return self._blocks.close() + delta + event("message_stop")
 
     def failure(self, error: APIError) -> bytes:
-        return self._blocks.close() + AnthropicError(error, own_types=self.shape.own_error_types).event()
+        return self._blocks.close() + AnthropicError(error, own_types=self._own_error_types).event()
+
+    def _said(self, message: Mapping[str, Any] | None) -> bytes:
+        if message is None:
+            return b""
+        thinking, text = message.get("reasoning"), message.get("content")
+        events = self._blocks.thinking(thinking) if thinking else b""
+        events += self._blocks.text(text) if text else b""
+        return events + b"".join([self._called(call) for call in message.get("tool_calls", ())])
+
+    def _called(self, call: Mapping[str, Any]) -> bytes:
+        index, function = call["index"], call["function"]
+        begun = self._blocks.tool_use(index, call["id"], function["name"]) if "id" in call else b""
+        return begun + self._blocks.arguments(index, function.get("arguments", ""))
 
     # --- a whole body ---------------------------------------------------------------------------------------------
 
     def body(self, choices: Sequence[Said]) -> bytes:
         (said,) = choices
-        return compact(
-            {
-                "id": self.id,
-                "type": "message",
-                "role": "assistant",
-                "content": [{"type": "text", "text": said.delta.text}],
-                "model": self.shape.model,
-                **_stop(said.end),
-                "usage": self._usage(len(said.delta.token_ids)),
-            }
-        )
+        content = list(_blocks_of(self._chat.message(0, said))) or [{"type": "text", "text": ""}]
+        message = self._message(content, self._stop(said.end))
+        return compact(message | {"usage": self._usage(len(said.delta.token_ids))})
 
     # --- both -----------------------------------------------------------------------------------------------------
 
+    def _message(self, content: Sequence[Mapping[str, Any]], stop: Mapping[str, Any]) -> dict[str, Any]:
+        head = {"id": self._chat.id, "type": "message", "role": "assistant"}
+        return {**head, "content": content, "model": self._chat.shape.model, **stop}
+
+    def _stop(self, end: End) -> dict[str, Any]:
+        """Why it ended, without what is unknown of it."""
+        if end.finish_reason == "stop" and isinstance(end.stop_reason, str):
+            return {"stop_reason": "stop_sequence", "stop_sequence": end.stop_reason}
+        reason = _STOP_REASONS.get(self._chat.finish_reason(0, end))
+        return {} if reason is None else {"stop_reason": reason}
+
     def _usage(self, num_completion_tokens: int) -> dict[str, int]:
         """Anthropic counts the prompt's cached tokens, and those it adds to the cache, apart from the others."""
-        details = prompt_details(self.shape.usage, self.num_prompt_tokens, self._facts[0] if self._facts else None)
+        details = self._chat.prompt_details()
         if details is None:
-            return {"input_tokens": self.num_prompt_tokens, "output_tokens": num_completion_tokens}
+            return self._counts(self.num_prompt_tokens, num_completion_tokens)
         cached, created = details["cached_tokens"] or 0, details["created_cache_tokens"] or 0
-        return {
-            "input_tokens": max(0, self.num_prompt_tokens - cached - created),
-            "output_tokens": num_completion_tokens,
-            "cache_creation_input_tokens": created,
-            "cache_read_input_tokens": cached,
-        }
+        counts = self._counts(max(0, self.num_prompt_tokens - cached - created), num_completion_tokens)
+        return {**counts, "cache_creation_input_tokens": created, "cache_read_input_tokens": cached}
+
+    def _counts(self, num_input_tokens: int, num_output_tokens: int) -> dict[str, int]:
+        return {"input_tokens": num_input_tokens, "output_tokens": num_output_tokens}
 
 
-def _stop(end: End) -> dict[str, Any]:
-    """Why it ended, without what is unknown of it."""
-    if end.finish_reason == "stop" and isinstance(end.stop_reason, str):
-        return {"stop_reason": "stop_sequence", "stop_sequence": end.stop_reason}
-    reason = _STOP_REASONS.get(end.finish_reason)
-    return {} if reason is None else {"stop_reason": reason}
+def _blocks_of(message: Mapping[str, Any]) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = []
+    if message["reasoning"]:
+        blocks.append({"type": "thinking", "thinking": message["reasoning"], "signature": signature()})
+    if message["content"]:
+        blocks.append({"type": "text", "text": message["content"]})
+    for call in message.get("tool_calls", ()):
+        function = call["function"]
+        blocks.append({"type": "tool_use", "id": call["id"], "name": function["name"], "input": _input(function)})
+    return blocks
+
+
+def _input(function: Mapping[str, Any]) -> Any:
+    try:
+        return json.loads(function["arguments"])
+    except ValueError:
+        return {}

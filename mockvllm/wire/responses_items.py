@@ -6,10 +6,10 @@ from mockvllm.wire.responses_stream import Numbered, OpenCall, OpenItem, OpenMes
 
 
 class Items:
-    """At most one item is open. `done`: those that are closed, as the stream showed them."""
+    """At most one item is open. `output`: those that are closed, as the last event shows them."""
 
     def __init__(self, events: Numbered, rules: ResponsesRules) -> None:
-        self.done: list[Item] = []
+        self.output: list[Item] = []
         self._events = events
         self._rules = rules
         self._open: OpenItem | None = None
@@ -26,9 +26,9 @@ class Items:
         item = OpenReasoning(self._events, self._rules, self._next_index)
         return self._begin(item) + item.delta(text)
 
-    def call(self, call: int, name: str) -> bytes:
+    def call(self, call: int, id: str, name: str) -> bytes:
         """The call with this index begins."""
-        return self._begin(OpenCall(self._events, self._rules, self._next_index, call, name))
+        return self._begin(OpenCall(self._events, self._rules, self._next_index, call, id, name))
 
     def arguments(self, call: int, arguments: str) -> bytes:
         item = self._open
@@ -39,12 +39,12 @@ class Items:
         item, self._open = self._open, None
         if item is None:
             return b""
-        self.done.append(item.item(status))
+        self.output.append(item.item(status) if self._rules.streamed_items_stay else item.renewed())
         return item.closed(status)
 
     @property
     def _next_index(self) -> int:
-        return len(self.done) + (self._open is not None)
+        return len(self.output) + (self._open is not None)
 
     def _begin(self, item: OpenItem) -> bytes:
         closed = self.close()

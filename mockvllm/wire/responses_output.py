@@ -1,6 +1,7 @@
 """The items that a response of /v1/responses consists of, in the key order in which vLLM writes them."""
 
 import random
+from collections.abc import Mapping
 from typing import Any, Literal
 
 Status = Literal["in_progress", "completed", "incomplete"]
@@ -57,3 +58,22 @@ def function_call_item(id: str, call_id: str, name: str, arguments: str, status:
         "namespace": None,
         "status": status,
     }
+
+
+def whole_items(
+    message: Mapping[str, Any], entries: Entries | None, last_status: Status, *, always_message: bool
+) -> list[Item]:
+    """The items of a chat's message. `always_message`: also if nothing was said."""
+    items = []
+    if message["reasoning"]:
+        items.append(reasoning_item(random_id("rs_"), [reasoning_part(message["reasoning"])], None))
+    text = message["content"] or ""
+    if text or always_message:
+        items.append(message_item(random_id("msg_"), [text_part(text, entries)] if text else [], "completed"))
+    for call in message.get("tool_calls", ()):
+        function = call["function"]
+        item = function_call_item(random_id("fc_"), call["id"], function["name"], function["arguments"], "completed")
+        items.append(item)
+    if items and items[-1]["status"] is not None:
+        items[-1]["status"] = last_status
+    return items

@@ -64,6 +64,10 @@ class OpenItem:
     def closed(self, status: Status) -> bytes:
         raise NotImplementedError
 
+    def renewed(self) -> Item:
+        """As a response that was not streamed shows it, with ids of its own (vLLM 0.30)."""
+        raise NotImplementedError
+
 
 class OpenMessage(OpenItem):
     """`logprobs`: the entries of what was said; None if they are not wanted."""
@@ -92,6 +96,9 @@ class OpenMessage(OpenItem):
         part = self._part_event("response.content_part.done", self._part())
         return said + part + self._item_event("done", self.item(status))
 
+    def renewed(self) -> Item:
+        return message_item(random_id(self.prefix), [text_part(self.text, self.logprobs)], "completed")
+
     def _part(self) -> Item:
         return text_part(self.text, self.logprobs if self._rules.streamed_items_stay else None)
 
@@ -115,16 +122,20 @@ class OpenReasoning(OpenItem):
         part = self._part_event(f"{self._rules.reasoning_part_event}.done", reasoning_part(self.text))
         return said + part + self._item_event("done", self.item(status))
 
+    def renewed(self) -> Item:
+        return reasoning_item(random_id(self.prefix), [reasoning_part(self.text)], None)
+
 
 class OpenCall(OpenItem):
     """`call`: its index among the calls."""
 
     prefix = "fc_"
 
-    def __init__(self, events: Numbered, rules: ResponsesRules, index: int, call: int, name: str) -> None:
+    def __init__(self, events: Numbered, rules: ResponsesRules, index: int, call: int, id: str, name: str) -> None:
         super().__init__(events, rules, index)
         self.call = call
-        self._call_id = random_id("chatcmpl-tool-" if rules.streamed_items_stay else "call_")
+        self._id = id
+        self._call_id = id if rules.streamed_items_stay else random_id("call_")
         self._name = name
 
     def opened(self) -> bytes:
@@ -143,6 +154,9 @@ class OpenCall(OpenItem):
             kind = "response.function_call_arguments.done"
             said = self._event(kind, {"arguments": self.text}, name=self._name)
         return said + self._item_event("done", self.item(status))
+
+    def renewed(self) -> Item:
+        return function_call_item(random_id(self.prefix), self._id, self._name, self.text, "completed")
 
 
 def _without_bytes(entry: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -45,8 +45,10 @@ async def settle() -> None:
 
 
 @asynccontextmanager
-async def in_process(*flags: str, client: tuple[str, int] = ("127.0.0.1", 50000)) -> AsyncIterator[InProcess]:
-    settings, environment = load(["--clock", "manual", "--disable-uvicorn-access-log", *flags], {})
+async def in_process(
+    *flags: str, client: tuple[str, int] = ("127.0.0.1", 50000), environ: Mapping[str, str] | None = None
+) -> AsyncIterator[InProcess]:
+    settings, environment = load(["--clock", "manual", "--disable-uvicorn-access-log", *flags], environ or {})
     backend = build_backend(settings, environment, asyncio.get_running_loop())
     transport = InProcessTransport(build_app(backend).asgi, client)
     async with httpx.AsyncClient(transport=transport, base_url="http://mock") as http:
