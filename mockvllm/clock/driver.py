@@ -6,6 +6,7 @@ from mockvllm.clock.protocol import Clock, Timer
 from mockvllm.clock.virtual import VirtualClock
 from mockvllm.engine import EngineCore, FinishReason, Request, RequestOutput, SchedulerOutput
 
+STEPS_A_TICK = 2  # who gets a seat and is due at once need not wait for another turn of the event loop
 Deliver = Callable[[list[RequestOutput], float], None]
 
 
@@ -27,7 +28,7 @@ class Driver:
         self._timer: Timer | None = None
         self._at_the_door: dict[Request, Timer] = {}
         self._tick = self._paced_tick if core.engine.paced else self._step_tick
-        self._horizon = clock.next_deadline if isinstance(clock, VirtualClock) else None
+        self._virtual = clock if isinstance(clock, VirtualClock) and core.engine.lockstep else None
 
     def add(self, request: Request) -> None:
         """Into the engine's queue, at once or when the front end is through with it (`roofline`)."""
@@ -74,30 +75,48 @@ class Driver:
         self._timer = self.clock.call_at(when, callback) if when is not None and callback else None
 
     def _paced_tick(self) -> None:
-        """`fixed`: whoever is due speaks; a step takes no time. One step a tick, so that others get their turn."""
+        """`fixed`: whoever is due speaks; a step takes no time. Few steps a tick, so that others get their turn."""
         core, now = self.core, self.clock.now()
-        if core.begin(now) is not None:
-            self._deliver(core.complete(now), now)
-        deadline = core.engine.next_deadline()
+        for _ in range(STEPS_A_TICK):
+            if core.begin(now) is not None:
+                self._deliver(core.complete(now), now)
+            deadline = core.engine.next_deadline()
+            if deadline is None or deadline > now:
+                break
         if deadline is not None and deadline <= self.clock.now():
             self._set_timer(None)
             self.wake()
         else:
             self._set_timer(deadline, self._wake_up)
 
-    def _step_tick(self, starts_at: float | None = None) -> None:
-        """Fill the batch queue, then wait for the oldest batch."""
+    def _step_tick(self) -> None:
+        self._begin_step(self.clock.now())
+        self._wait()
+
+    def _begin_step(self, starts_at: float) -> None:
+        """Fill the batch queue; the oldest batch runs."""
         core, now = self.core, self.clock.now()
         batch = core.begin(now)
         while batch is None and core.has_work:
             batch = core.begin(now)
         if batch is not None:
-            ends_at = (now if starts_at is None else starts_at) + batch.step_seconds
+            ends_at = starts_at + batch.step_seconds
             self._running = batch
-            self._running_until = core.leap(ends_at, self._horizon()) if self._horizon else ends_at
-            self._set_timer(self._running_until, self._step_done)
+            self._running_until = core.leap(ends_at, self._virtual.next_deadline()) if self._virtual else ends_at
+
+    def _wait(self) -> None:
+        """For the batch that runs. Virtual time moves on at once while nobody else wants anything."""
+        while self._running is not None:
+            if self._virtual is None or not self._virtual.skip_to(self._running_until):
+                self._set_timer(self._running_until, self._step_done)
+                return
+            self._end_step()
 
     def _step_done(self) -> None:
+        self._end_step()
+        self._wait()
+
+    def _end_step(self) -> None:
         batch, self._running = self._running, None
         now = self.clock.now()
         self._deliver(self.core.complete(now), now)
@@ -106,4 +125,4 @@ class Driver:
         # After an empty step with nothing behind it, only an arrival, an abort or a resume can help who waits; or the
         # next step, if this one was empty because somebody was preempted.
         if batch.total_num_scheduled_tokens or batch.preempted or self.core.has_tokens_under_way:
-            self._step_tick(starts_at=self._running_until)
+            self._begin_step(self._running_until)

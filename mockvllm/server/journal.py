@@ -33,10 +33,10 @@ class ChoiceRecord:
 
 
 class Entry:
-    """One request. `wrote` is called for every write and keeps its time, tokens and bytes in flat arrays."""
+    """One request. `wrote` is called for every write and keeps its time, tokens and bytes in a flat array."""
 
     __slots__ = (
-        "_bytes", "_choices", "_now", "_times", "_tokens", "accepted", "accepted_at", "body", "closed", "failed",
+        "_choices", "_now", "_writes", "accepted", "accepted_at", "body", "closed", "failed",
         "free_blocks_after", "headers", "id", "method", "model", "num_body_bytes", "path", "request_id", "script",
         "status", "stream",
     )  # fmt: skip
@@ -60,9 +60,7 @@ class Entry:
         self.failed = False
         self.free_blocks_after: int | None = None
         self._choices: list[Request | ChoiceRecord] = []
-        self._times = array("d")
-        self._tokens = array("L")
-        self._bytes = array("L")
+        self._writes = array("d")  # time, tokens, bytes; time, tokens, bytes; ...
 
     def admit(self, prepared: Prepared) -> None:
         """It is valid and goes to the engine."""
@@ -78,20 +76,22 @@ class Entry:
         self._choices[self._choices.index(request)] = record_of(request, num_blocks)
 
     def wrote(self, num_tokens: int, num_bytes: int) -> None:
-        self._times.append(self._now())
-        self._tokens.append(num_tokens)
-        self._bytes.append(num_bytes)
+        note = self._writes.append
+        note(self._now())
+        note(num_tokens)
+        note(num_bytes)
 
     def client_closed(self, how: Literal["fin", "rst"]) -> None:
         self.closed = (self._now(), how)
 
     def writes(self) -> Iterator[tuple[float, int, int]]:
         """(clock time, tokens, bytes) of each write."""
-        return zip(self._times, self._tokens, self._bytes, strict=True)
+        writes = self._writes
+        return zip(writes[0::3], map(int, writes[1::3]), map(int, writes[2::3]), strict=True)
 
     @property
     def tokens_written(self) -> int:
-        return sum(self._tokens)
+        return int(sum(self._writes[1::3]))
 
     def records(self) -> list[ChoiceRecord]:
         return [
