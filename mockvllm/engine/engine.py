@@ -46,6 +46,7 @@ class Engine:
         self.step_time = step_time
         self.front_end = front_end_of(step_time)
         self.paced = isinstance(step_time, Fixed)
+        self.lockstep = lockstep and not self.paced
         self.async_scheduling = config.async_scheduling and not self.paced
         self._listeners = Listeners(listeners)
         self._kv_events: list[KVEvent] = []

@@ -110,11 +110,11 @@ class LockstepScheduler(Scheduler):
         in_flight = len(self._batches)
         placeholders = in_flight * self._placeholder
         return (
-            not request.is_prefill_chunk
-            and not request.num_stale_tokens
-            and request.num_in_flight_tokens == in_flight
+            request.num_in_flight_tokens == in_flight
             and request.num_output_placeholders == placeholders
             and request.num_tokens + placeholders - request.num_computed_tokens == 1
+            and not request.is_prefill_chunk
+            and not request.num_stale_tokens
         )
 
     def _foreseen_batches(self, request: Request) -> int:
@@ -151,7 +151,7 @@ class LockstepScheduler(Scheduler):
 
     def _list_who_decides(self, output: SchedulerOutput, now: float) -> None:
         """A member may only be left out of the lists if it makes no difference when its turn comes."""
-        listed = self._listed()
+        listed = self._listed() if self._apart else ()
         spare = self._spare_budget(listed, output.budget)
         if spare is None:
             self.settle()
@@ -185,9 +185,10 @@ class LockstepScheduler(Scheduler):
 
     def _blocks_are_short(self, listed: Iterable[Request]) -> bool:
         """Whether somebody may have to be preempted."""
-        blocks = self.kv_cache.pool.num_free_blocks - len(self._lockstep.due())
+        kv_cache = self.kv_cache
+        blocks = kv_cache.pool.num_free_blocks - len(self._lockstep.due())
         for request in listed:
-            blocks -= self.kv_cache.num_blocks_for(request.num_tokens + self._placeholder) - len(request.block_ids)
+            blocks -= kv_cache.num_blocks_for(request.num_tokens + self._placeholder) - len(request.block_ids)
         return blocks < 0
 
     def _due(self) -> list[Request]:
