@@ -9,3 +9,5 @@ class RouteRules:
 
     kv_event_sources: bool
     scaling_keys: list[str]  # of /is_scaling_elastic_ep, in order
+    decisions: list[str]  # the paths of structured decisions
+    scale_out: list[str]  # the paths that --enable-scale-out is for, those that say so without it

@@ -20,6 +20,7 @@ class WireRules:
     suffix_names_fim: bool  # the refusal of a completion's suffix
     empty_prompt_list_names_field: bool
     beam_search_checks_echo: bool
+    scoring_schema_errors_listed: bool  # as everywhere else, not in pydantic's own words
     text_offset_continues: bool  # over the events of a completion with log-probabilities
     withheld_logprobs: bool  # tokens that a parser withholds have a chunk if log-probabilities are asked for
     cut_calls_are_calls: bool  # finish_reason tool_calls even if the answer was cut

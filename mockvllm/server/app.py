@@ -9,13 +9,12 @@ from starlette.routing import Route
 
 from mockvllm.server.asgi import App
 from mockvllm.server.backend import Backend
-from mockvllm.server.completions import CompletionServing
+from mockvllm.server.endpoints import generation_endpoints
 from mockvllm.server.generation import Generation
 from mockvllm.server.hot import HotRoute
 from mockvllm.server.layers import compose
 from mockvllm.server.layers.access_log import AccessLog
-from mockvllm.server.responses_generation import ResponsesGeneration
-from mockvllm.server.routes import absent, control, messages, metrics, models, probes, responses
+from mockvllm.server.routes import absent, control, elastic_ep, messages, metrics, models, probes, responses, tokenize
 from mockvllm.settings import Settings
 
 
@@ -30,13 +29,7 @@ class Application:
 def build_app(backend: Backend) -> Application:
     """Everything a request passes through, outermost first: layers, hot route, FastAPI."""
     settings, environment = backend.settings, backend.environment
-    completions = CompletionServing(backend.chat.config, environment.VLLM_MAX_COMPLETION_PROMPTS)
-    endpoints = {
-        "/v1/chat/completions": Generation(backend, backend.chat.prepare),
-        "/v1/responses": ResponsesGeneration(backend),
-        "/v1/completions": Generation(backend, completions.prepare),
-        "/v1/messages": Generation(backend, backend.messages.prepare),
-    }
+    endpoints = generation_endpoints(backend)
     routers = routers_of(backend, endpoints)
     fastapi = fastapi_app(settings, routers)
     hot = HotRoute(fastapi, endpoints, settings.root_path or "")
@@ -53,13 +46,13 @@ def build_app(backend: Backend) -> Application:
 def routers_of(backend: Backend, endpoints: Mapping[str, Generation]) -> list[APIRouter]:
     """The routes, in the order in which vLLM registers them."""
     further = {"/v1/responses": responses.router, "/v1/messages": messages.router}
-    routers = [probes.router(backend), models.router(backend)]
+    routers = [probes.router(backend), tokenize.router(backend), models.router(backend)]
     for path, endpoint in endpoints.items():
         routers.append(APIRouter())
         routers[-1].add_api_route(path, endpoint.endpoint, methods=["POST"], response_model=None)
         if path in further:
             routers.append(further[path](backend))
-    routers.append(absent.router())
+    routers += [elastic_ep.router(), absent.router(backend.settings, backend.profile.routes)]
     if not backend.settings.disable_log_stats:
         routers.insert(1, metrics.router(backend))
     if backend.settings.control:

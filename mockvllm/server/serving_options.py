@@ -19,7 +19,7 @@ class ServingConfig:
     """What the server's flags settle; names are vLLM's.
 
     `default_sampling`: the generation config's values, `max_tokens` among them. `override_max_tokens` caps every
-    request. `request_template`: makes a template that a request brings along. `chat_template`: the text of the server's own.
+    request. `request_template`: makes a template that a request brings along. `chat_template`: the server's own (text).
     """
 
     model: str

@@ -34,6 +34,13 @@ class APIError(Exception):
         return b"data: " + data + b"\n\ndata: [DONE]\n\n"
 
 
+class SchemaError(APIError):
+    """A body, query or path of the wrong shape, before anything looks at what it means."""
+
+    def __init__(self, message: str, param: str | None) -> None:
+        super().__init__(400, message, "Bad Request", param)
+
+
 class UnexpectedError(APIError):
     """An exception that vLLM does not foresee: its last resort answers, outside of the layers (so without CORS)."""
 

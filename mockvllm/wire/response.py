@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from mockvllm.profiles.wire import WireRules
-from mockvllm.wire.encoder import Delta
+from mockvllm.wire.encoder import Delta, End, Said
 from mockvllm.wire.errors import APIError
 from mockvllm.wire.jsontext import compact
 from mockvllm.wire.usage import EngineFacts, UsageRules, counts, metrics
@@ -81,6 +81,21 @@ class Response:
     def completion_details(self, index: int | None = None) -> dict[str, int] | None:
         """What the tokens of a choice, or of all, were said for; None unless the server tells reasoning apart."""
         return None
+
+    def opening(self) -> bytes:
+        """What a stream's first event is preceded by."""
+        raise NotImplementedError
+
+    def delta(self, index: int, delta: Delta, num_tokens: int) -> bytes:
+        """An event of a choice that goes on."""
+        raise NotImplementedError
+
+    def finish(self, index: int, delta: Delta, num_tokens: int, end: End) -> bytes:
+        """A choice's last event."""
+        raise NotImplementedError
+
+    def body(self, choices: Sequence[Said]) -> bytes:
+        raise NotImplementedError
 
     def prompt_of(self, index: int) -> int:
         """Which prompt a choice answers."""

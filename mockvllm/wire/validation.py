@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from mockvllm.wire.errors import APIError, invalid
+from mockvllm.wire.errors import APIError, SchemaError, invalid
 
 MAX_SHOWN = 10
 MAX_LINE = 1000
@@ -52,13 +52,13 @@ def pydantic_s_own(error: ValidationError) -> APIError:
     return invalid(_PYDANTIC_URL.sub("errors.pydantic.dev/2.14/", str(error)))
 
 
-def bad_request(found: Sequence[Failure], root: str = "body") -> APIError:
+def bad_request(found: Sequence[Failure], root: str = "body") -> SchemaError:
     """The answer to a request with these failures; `root` is `body`, `query` or `path`."""
     lines = [_line(failure, root) for failure in found[:MAX_SHOWN]]
     header = f"{len(found)} validation error{'s' if len(found) > 1 else ''}:"
     if len(found) > MAX_SHOWN:
         lines.append(f"...and {len(found) - MAX_SHOWN} more errors")
-    return APIError(400, "\n  ".join((header, *lines)), "Bad Request", _location(found[0], root))
+    return SchemaError("\n  ".join((header, *lines)), _location(found[0], root))
 
 
 def _line(failure: Failure, root: str) -> str:

@@ -1,25 +1,36 @@
-"""Endpoints of vLLM that are not modelled: they say so, rather than answer something plausible."""
+"""Endpoints of vLLM that are switched off, or not modelled: they say so, rather than answer something plausible."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from fastapi import APIRouter, Response
 
+from mockvllm.profiles.routes import RouteRules
+from mockvllm.settings import Settings
 from mockvllm.wire.errors import APIError
 
-PATHS: dict[str, str] = {}
+SCALE_OUT_OFF = "Scale-out endpoints are disabled. Restart vllm serve with --enable-scale-out to enable them."
 
 
-def router() -> APIRouter:
+def router(settings: Settings, rules: RouteRules) -> APIRouter:
+    """Render, derender and /inference are refused unless they are asked for; then, and what decides, answer 501."""
     routes = APIRouter()
-    for path, name in PATHS.items():
-        routes.add_api_route(path, refusal(name), methods=["POST"], response_model=None)
+    _refuse(routes, rules.decisions, _not_modelled("structured decisions"))
+    enabled = settings.enable_scale_out or settings.tokens_only
+    off = APIError(403, SCALE_OUT_OFF, "PermissionDeniedError")
+    _refuse(routes, rules.scale_out, _not_modelled("the scale-out endpoints") if enabled else off)
     return routes
 
 
-def refusal(name: str) -> Callable[[], Awaitable[Response]]:
-    """501, as vLLM answers what its model does not support."""
-    error = APIError(501, f"mockvllm does not model the {name}", "NotImplementedError")
+def _not_modelled(what: str) -> APIError:
+    return APIError(501, f"mockvllm does not model {what}", "NotImplementedError")
 
+
+def _refuse(routes: APIRouter, paths: Iterable[str], error: APIError) -> None:
+    for path in paths:
+        routes.add_api_route(path, _refusal(error), methods=["POST"], response_model=None)
+
+
+def _refusal(error: APIError) -> Callable[[], Awaitable[Response]]:
     async def refuse() -> Response:
         return Response(error.body(), error.status, media_type="application/json")
 
