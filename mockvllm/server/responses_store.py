@@ -75,6 +75,8 @@ class ResponsesStore:
 
     def keep(self, response: Response) -> None:
         """`response` as it is from here on, unless it was cancelled."""
+        if response["status"] not in _UNDER_WAY:
+            self._stops.pop(response["id"], None)
         known = self._responses.get(response["id"])
         if known is None or known["status"] != "cancelled":
             self._responses[response["id"]] = response

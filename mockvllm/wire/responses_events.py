@@ -83,7 +83,7 @@ class ResponsesResponse:
         return self.opening()
 
     def _add(self, delta: Delta, message: Mapping[str, Any] | None) -> bytes:
-        self._said.append(delta)
+        self._remember(delta)
         entries = self._entries(delta)
         if message is None:
             return b""
@@ -101,7 +101,7 @@ class ResponsesResponse:
 
     def body(self, choices: Sequence[Said]) -> bytes:
         (said,) = choices
-        self._said.append(said.delta)
+        self._remember(said.delta)
         message, entries = self._chat.message(0, said), self._entries(said.delta)
         output = whole_items(message, entries, self._last_status(said.end), always_message=not self._parsed)
         return compact(self._response(said.end, output, len(said.delta.token_ids)))
@@ -117,6 +117,10 @@ class ResponsesResponse:
         if self._wanted.keep is not None:
             self._wanted.keep(response)
         return response
+
+    def _remember(self, delta: Delta) -> None:
+        if self._wanted.prompt is not None:
+            self._said.append(delta)
 
     def _messages(self) -> tuple[Any, Any]:
         if self._wanted.prompt is None:

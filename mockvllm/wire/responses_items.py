@@ -1,8 +1,9 @@
 """Which item of a stream of /v1/responses what is said belongs to."""
 
 from mockvllm.profiles.responses import ResponsesRules
+from mockvllm.wire.responses_open_items import OpenCall, OpenMessage, OpenReasoning
 from mockvllm.wire.responses_output import Entries, Item, Status
-from mockvllm.wire.responses_stream import Numbered, OpenCall, OpenItem, OpenMessage, OpenReasoning
+from mockvllm.wire.responses_stream import Numbered, OpenItem
 
 
 class Items:
