@@ -63,7 +63,8 @@ def routers_of(backend: Backend, endpoints: Mapping[str, Generation]) -> list[AP
 def fastapi_app(settings: Settings, routers: Sequence[APIRouter]) -> FastAPI:
     """FastAPI has every route, the hot ones included: its OpenAPI document is whole."""
     docs: dict[str, Any] = {"openapi_url": None} if settings.disable_fastapi_docs else {}
-    app = FastAPI(root_path=settings.root_path or "", **docs)
+    app = FastAPI(**docs)
+    app.root_path = settings.root_path or ""
     for router in routers:
         app.include_router(router)
     return app

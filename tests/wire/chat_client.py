@@ -17,13 +17,16 @@ JSON = (b"content-type", b"application/json")
 HOLA = [{"role": "user", "content": "hola"}]
 
 
-def words(profile: str = "0.33", **config: Any) -> ChatServing:
-    """An endpoint whose tokens are words; `config` as in `ServingConfig`."""
+def words_config(profile: str = "0.33", **config: Any) -> ServingConfig:
+    """A server whose tokens are words; `config` as in `ServingConfig`."""
     usual = {"model": "/models/m", "model_names": ("m",), "system_fingerprint": "vllm-x", "wall_clock": lambda: 7.0}
     tokenizer = WordTokenizer()
-    return ChatServing(
-        ServingConfig(**{**usual, "wire": profiles.load(profile).wire, "tokenizer": tokenizer, **config})
-    )
+    return ServingConfig(**{**usual, "wire": profiles.load(profile).wire, "tokenizer": tokenizer, **config})
+
+
+def words(profile: str = "0.33", **config: Any) -> ChatServing:
+    """An endpoint of such a server."""
+    return ChatServing(words_config(profile, **config))
 
 
 def prepare(serving: ChatServing, *headers: tuple[bytes, bytes], now: float = 0.0, **fields: Any) -> Prepared[Request]:

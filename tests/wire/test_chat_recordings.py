@@ -1,4 +1,4 @@
-"""Every recorded chat exchange that needs no tool parser, reasoning parser, grammar or beam search, byte for byte."""
+"""Every recorded chat exchange that needs no tool parser, reasoning parser or grammar, byte for byte."""
 
 from pathlib import Path
 

@@ -64,12 +64,11 @@ GROUPS = (
     "tools_no_parser",
 )
 NEEDS_GRAMMAR = ("json_schema_invalid_type", "json_schema_ref_unknown", "so_grammar_bad", "so_regex_bad")
-NEEDS_BEAM_SEARCH = ("beam_search",)
 
 
 def is_chat(case: Case) -> bool:
     path = case["request"]["path"].partition("?")[0]
-    wanted = case["group"] in GROUPS and case["case"] not in NEEDS_GRAMMAR + NEEDS_BEAM_SEARCH
+    wanted = case["group"] in GROUPS and case["case"] not in NEEDS_GRAMMAR
     return wanted and path == "/v1/chat/completions" and case["request"]["method"] == "POST"
 
 
