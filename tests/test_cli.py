@@ -14,3 +14,9 @@ def test_an_unknown_command_is_named_and_exits_2() -> None:
     run = mockvllm("sevre")
     assert run.returncode == 2
     assert "no such command: sevre" in run.stderr
+
+
+def test_who_stops_reading_gets_no_traceback() -> None:
+    command = f"{sys.executable} -m mockvllm serve --help=all | head -n 1"
+    run = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (run.returncode, run.stderr) == (0, "")

@@ -1,6 +1,7 @@
 """The `mockvllm` command. Each sub-command is one small module, imported only when it is called."""
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -37,4 +38,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(f"mockvllm: no such command: {args[0]}\n\n{usage()}", file=sys.stderr)
         raise SystemExit(2)
     module = importlib.import_module(f"mockvllm.cli.{args[0].replace('-', '_')}")
-    raise SystemExit(module.main(args[1:]))
+    try:
+        status = module.main(args[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read us (`| head`) has seen enough; what is still buffered goes nowhere, and that is no error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    raise SystemExit(status)
