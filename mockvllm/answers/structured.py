@@ -1,0 +1,83 @@
+"""Structured output: what constrains an answer, as a grammar of llguidance, with the errors that vLLM has for it."""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from mockvllm.answers.schema_flat import each
+from mockvllm.answers.structured_tag import structural_tag_grammar
+from mockvllm.answers.structured_text import shortest
+
+MISSING = "structured outputs need the package llguidance: pip install 'mockvllm[structured]'"
+
+_LONGEST_STRING = 512
+
+
+class Constraint(NamedTuple):
+    """`kind`: the member of `structured_outputs` that it was (`json`, `regex`, ...), `value` what that held.
+
+    `behind`: the grammar holds behind the first such text alone (the end of the reasoning), if it is not empty.
+    """
+
+    kind: str
+    value: Any
+    grammar: str
+    behind: str = ""
+
+
+def constraint(kind: str, value: Any, *, any_whitespace: bool = True) -> Constraint:
+    """Raises ValueError with vLLM's words for what is no grammar (those of its backend `guidance`).
+
+    ImportError: llguidance is missing.
+    """
+    parsed = _parsed(kind, value)
+    try:
+        grammar = _grammar(kind, parsed, any_whitespace)
+    except ImportError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"Invalid grammar specification: {error}") from None
+    problem = _problem(grammar)
+    if problem:
+        raise ValueError(f"Grammar error: {problem}")
+    return Constraint(kind, parsed, grammar)
+
+
+def _parsed(kind: str, value: Any) -> Any:
+    """Schemas and structural tags may be given as JSON texts."""
+    return json.loads(value) if kind in ("json", "structural_tag") and isinstance(value, str) else value
+
+
+def _grammar(kind: str, value: Any, any_whitespace: bool) -> str:
+    import llguidance  # an optional package
+
+    if kind in ("json", "json_object"):
+        schema = {"type": "object"} if kind == "json_object" else value
+        return llguidance.LLMatcher.grammar_from_json_schema(schema, {"whitespace_flexible": any_whitespace})
+    if kind == "structural_tag":
+        return structural_tag_grammar(value)
+    if kind == "choice":
+        return llguidance.grammar_from("choice", json.dumps(value))
+    return llguidance.grammar_from("regex" if kind == "regex" else "grammar", value)
+
+
+@lru_cache(maxsize=256)
+def _problem(grammar: str) -> str:
+    from llguidance import LLMatcher
+
+    return LLMatcher.validate_grammar(grammar)
+
+
+def string_like(schema: Mapping[str, Any]) -> Iterator[str]:
+    """A string with the pattern (or patterns), format and length that a flat JSON schema asks for, if there is one."""
+    patterns = each(schema["pattern"])
+    limits = {key: schema[key] for key in ("minLength", "maxLength", "format") if key in schema}
+    wanted = {"type": "string", "allOf": [{"pattern": pattern} for pattern in patterns], **limits}
+    try:
+        grammar = constraint("json", wanted).grammar
+    except ValueError:
+        return
+    text, ended = shortest(grammar, _LONGEST_STRING, " ".join(patterns))
+    if ended:
+        yield json.loads(text)
