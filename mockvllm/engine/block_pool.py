@@ -17,7 +17,6 @@ class BlockPool:
 
     def __init__(self, num_gpu_blocks: int, enable_caching: bool, events: list[KVEvent] | None = None) -> None:
         self.num_usable_blocks = num_gpu_blocks - 1
-        self.num_reserved = 0  # counted as used, though nobody has taken them yet; only without caching
         self._enable_caching = enable_caching
         self._events = events
         self._unhashed = list(range(num_gpu_blocks - 1, 0, -1))  # a stack: the next block to use is at its end
@@ -28,7 +27,7 @@ class BlockPool:
 
     @property
     def num_free_blocks(self) -> int:
-        return len(self._unhashed) + len(self._evictable) - self.num_reserved
+        return len(self._unhashed) + len(self._evictable)
 
     def get_cached_block(self, block_hash: BlockHash) -> int | None:
         """The block with this hash: of several copies the oldest."""
@@ -106,3 +105,31 @@ class BlockPool:
             del self._cached[block_hash]
         if self._events is not None:
             self._events.append(BlockRemoved(block_hash))
+
+
+class CountedBlockPool(BlockPool):
+    """For whoever does not care which block it is that a request gets: without prefix caching nothing depends on it.
+
+    `num_reserved` blocks count as used, though nobody has taken them yet.
+    """
+
+    def __init__(self, num_gpu_blocks: int) -> None:
+        super().__init__(num_gpu_blocks, enable_caching=False)
+        self.num_reserved = 0
+        self._num_untaken = self.num_usable_blocks
+
+    @property
+    def num_free_blocks(self) -> int:
+        return self._num_untaken - self.num_reserved
+
+    def get_new_blocks(self, count: int) -> list[int]:
+        self._num_untaken -= count
+        return [0] * count
+
+    def free_blocks(self, block_ids: Sequence[int]) -> None:
+        self._num_untaken += len(block_ids)
+
+    def take_reserved(self, count: int) -> list[int]:
+        """Blocks that were reserved."""
+        self.num_reserved -= count
+        return self.get_new_blocks(count)

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 
+from mockvllm.engine.block_pool import CountedBlockPool
 from mockvllm.engine.config import SchedulerConfig
 from mockvllm.engine.hashing import HashBlock, hash_block
 from mockvllm.engine.kv_cache import KVCacheManager, PrefixCacheStats
@@ -50,7 +51,13 @@ class Engine:
         self.async_scheduling = config.async_scheduling and not self.paced
         self._listeners = Listeners(listeners)
         self._kv_events: list[KVEvent] = []
-        self.kv_cache = KVCacheManager(config, hash_block, self._kv_events if self._listeners.kv else None)
+        counted = self.lockstep and not config.enable_prefix_caching
+        self.kv_cache = KVCacheManager(
+            config,
+            hash_block,
+            self._kv_events if self._listeners.kv else None,
+            CountedBlockPool(config.num_gpu_blocks) if counted else None,
+        )
         rules = rules or load("0.33").scheduler
         config.check_release(rules)
         self.scheduler: Scheduler
@@ -109,17 +116,16 @@ class Engine:
             return ends_at
         times: list[float] = []
         free_blocks: list[int] = []
-        for _ in range(scheduler.num_foreseen_steps()):
-            num_free_blocks = scheduler.advance(ends_at) if ends_at < horizon else None
-            if num_free_blocks is None:
-                break
+        steps = scheduler.take_foreseen_steps()
+        while ends_at < horizon and (num_free_blocks := next(steps, None)) is not None:
             times.append(ends_at)
             free_blocks.append(num_free_blocks)
             batch = batches[0]
             batch.step_seconds = self.step_time.seconds(batch)
             batches.rotate(-1)
             ends_at += batches[0].step_seconds
-        if times and self._listeners.leapt:
+        if times:
+            scheduler.leapt(len(times), times[-1])
             usages = [self.kv_cache.usage_with(num_free) for num_free in free_blocks]
             for tell in self._listeners.leapt:
                 tell(self._make_stats(), times, usages)

@@ -32,13 +32,19 @@ class PrefixCacheStats:
 
 
 class KVCacheManager:
-    """`events`: where KV events are gathered, None when nobody wants them."""
+    """`events`: where KV events are gathered, None when nobody wants them. `pool`: where the blocks are from."""
 
-    def __init__(self, config: SchedulerConfig, hash_block: HashBlock, events: list[KVEvent] | None = None) -> None:
+    def __init__(
+        self,
+        config: SchedulerConfig,
+        hash_block: HashBlock,
+        events: list[KVEvent] | None = None,
+        pool: BlockPool | None = None,
+    ) -> None:
         self.block_size = config.block_size
         self.enable_caching = config.enable_prefix_caching
         self.prefix_cache_stats = PrefixCacheStats()
-        self.pool = BlockPool(config.num_gpu_blocks, config.enable_prefix_caching, events)
+        self.pool = pool or BlockPool(config.num_gpu_blocks, config.enable_prefix_caching, events)
         self._events = events
         self._hash_block = hash_block
         self._max_model_len = config.max_model_len
@@ -95,14 +101,6 @@ class KVCacheManager:
             return False
         self._extend(request, [], end)
         return True
-
-    def take_reserved(self, request: Request) -> None:
-        """Gives a running request those of the pool's reserved blocks that its computed tokens fill."""
-        missing = self.num_blocks_for(request.num_computed_tokens) - len(request.block_ids)
-        if missing:
-            self.pool.num_reserved -= missing
-            request.block_ids += self.pool.get_new_blocks(missing)
-            request.num_slots += missing * self.block_size
 
     def _extend(self, request: Request, hits: list[int], end: int) -> None:
         blocks = request.block_ids

@@ -61,13 +61,6 @@ class Lockstep:
         request.num_tokens += sign * self.num_updated
         request.num_in_flight_tokens += sign * (self.num_scheduled - self.num_updated)
 
-    def num_batches_until_leave(self) -> int:
-        """How many batches can be scheduled before a member has to leave."""
-        batch = self.num_scheduled
-        while batch not in self.leaving:
-            batch += 1
-        return batch - self.num_scheduled
-
     def take_leaving(self) -> list[Request]:
         """The members that must not be part of the next batch."""
         batch = self.num_scheduled

@@ -7,9 +7,10 @@ of `Scheduler`. So nothing is decided here that is not decided there.
 """
 
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from operator import attrgetter
 
+from mockvllm.engine.block_pool import CountedBlockPool
 from mockvllm.engine.config import SchedulerConfig
 from mockvllm.engine.kv_cache import KVCacheManager
 from mockvllm.engine.listener import Listeners
@@ -41,6 +42,7 @@ class LockstepScheduler(Scheduler):
         self._batches: deque[SchedulerOutput] = deque()  # in flight
         self._results: list[RequestOutput] = []  # of the last update; who got a token may join before the next batch
         self._nobody_can_enter = False  # who waits needs a seat or blocks that somebody must give back first
+        self._counted = kv_cache.pool if isinstance(kv_cache.pool, CountedBlockPool) else None
         self._num_seats = 0
         self._hashes_at_schedule = kv_cache.enable_caching and not async_scheduling
 
@@ -79,10 +81,17 @@ class LockstepScheduler(Scheduler):
     def _leave(self, request: Request) -> None:
         """From now on it is listed, in the batches in flight too."""
         self._lockstep.leave(request)
-        self.kv_cache.take_reserved(request)
+        if self._counted:
+            self._take_reserved_blocks(request, self._counted)
         self._apart[request] = None
         for batch in self._batches:
             batch.list_member(request)
+
+    def _take_reserved_blocks(self, request: Request, pool: CountedBlockPool) -> None:
+        missing = self.kv_cache.num_blocks_for(request.num_computed_tokens) - len(request.block_ids)
+        if missing:
+            request.block_ids += pool.take_reserved(missing)
+            request.num_slots += missing * self.config.block_size
 
     def settle(self) -> None:
         """Everybody leaves."""
@@ -156,7 +165,7 @@ class LockstepScheduler(Scheduler):
         if spare is None:
             self.settle()
         elif self._blocks_are_short(listed):
-            if not (listed or self.kv_cache.enable_caching or self.config.policy == "priority"):
+            if self._counted and self.config.policy == "fcfs" and not listed:
                 self._preempt_the_last(output, now)
                 return
             if spare < 0 or (self.config.policy == "priority" and self.rules.self_preemption_ends_priority_pass):
@@ -202,11 +211,11 @@ class LockstepScheduler(Scheduler):
 
     def _allocate_due(self, due: Collection[Request]) -> None:
         """`due`: the members that need a block."""
-        if self.kv_cache.enable_caching:
+        if self._counted:
+            self._counted.num_reserved += len(due)
+        else:
             for request in self._due():
                 self._allocate(request)
-        else:
-            self.kv_cache.pool.num_reserved += len(due)
 
     def _allocate(self, request: Request) -> None:
         """A block for a member, or only its hash, as `Scheduler` does it."""
@@ -226,28 +235,33 @@ class LockstepScheduler(Scheduler):
 
     # --- many steps at once
 
-    def num_foreseen_steps(self) -> int:
-        """How many batches from now on hold the members of the lockstep and nobody else, if there are blocks enough."""
-        if not self._lockstep.members or self._apart or self._interval:
-            return 0
-        if self.waiting and not self._nobody_can_enter:
-            return 0
-        if any(batch.requests for batch in self._batches):
-            return 0
-        return self._lockstep.num_batches_until_leave()
+    def take_foreseen_steps(self) -> Iterator[int]:
+        """Takes one step after the other, while the members of the lockstep are all who takes part: the first batch in
+        flight is updated, and another one scheduled. Yields how many blocks were free in between.
 
-    def advance(self, now: float) -> int | None:
-        """In a foreseen step the first batch in flight is updated and takes the place of another behind the last.
-        Returns how many blocks were free in between; None, and nothing is done, if they do not suffice."""
-        lockstep = self._lockstep
-        due = lockstep.due()
-        num_free_blocks = self.kv_cache.pool.num_free_blocks
-        if len(due) > num_free_blocks:
-            return None
-        lockstep.num_updated += 1
-        lockstep.updated_at = now
-        self.num_lockstep_tokens = len(lockstep.members)
-        self._allocate_due(due)
-        lockstep.num_scheduled += 1
-        self._batches.rotate(-1)
-        return num_free_blocks
+        Whoever takes any says so by `leapt`.
+        """
+        lockstep, pool = self._lockstep, self.kv_cache.pool
+        if not self._only_members_are_served():
+            return
+        while lockstep.num_scheduled not in lockstep.leaving:
+            due, num_free_blocks = lockstep.due(), pool.num_free_blocks
+            if len(due) > num_free_blocks:
+                break
+            lockstep.num_updated += 1
+            self._allocate_due(due)
+            lockstep.num_scheduled += 1
+            yield num_free_blocks
+
+    def _only_members_are_served(self) -> bool:
+        if not self._lockstep.members or self._apart or self._interval:
+            return False
+        if self.waiting and not self._nobody_can_enter:
+            return False
+        return not any(batch.requests for batch in self._batches)
+
+    def leapt(self, num_steps: int, now: float) -> None:
+        """So many steps were taken, the last of them `now`. The objects of batches that are done are used again."""
+        self._batches.rotate(-num_steps)
+        self._lockstep.updated_at = now
+        self.num_lockstep_tokens = len(self._lockstep.members)

@@ -7,10 +7,11 @@ from mockvllm.simulation.workload import Workload
 def check_admission(workload: Workload, config: SchedulerConfig) -> None:
     """Raises ValueError, one line, for the first request whose prompt can never be admitted, or which grows out of the
     KV cache and would be preempted again and again."""
-    for number, (prompt, output) in enumerate(zip(workload.prompt_lens, workload.output_lens, strict=True)):
-        problem = _problem(prompt, output, config)
-        if problem:
-            raise ValueError(f"request {number}: {problem}")
+    lengths = list(zip(workload.prompt_lens, workload.output_lens, strict=True))
+    problems = {pair: _problem(*pair, config) for pair in set(lengths)}
+    for number, pair in enumerate(lengths):
+        if problems[pair]:
+            raise ValueError(f"request {number}: {problems[pair]}")
 
 
 def _problem(prompt: int, output: int, config: SchedulerConfig) -> str | None:
