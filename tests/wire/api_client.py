@@ -1,9 +1,10 @@
 """Short ways to ask /v1/responses and /v1/messages of a server that says words, without tokenizer files."""
 
 import json
+from functools import cache
 from typing import Any
 
-from wire_harness import run
+from wire_harness import MODEL, run
 
 from mockvllm import profiles
 from mockvllm.answers.tokenizer import WordTokenizer
@@ -12,7 +13,10 @@ from mockvllm.server.chat import ChatServing
 from mockvllm.server.messages import MessagesServing
 from mockvllm.server.responses import ResponsesServing
 from mockvllm.server.responses_store import ResponsesStore
+from mockvllm.server.serving_config import serving_config
 from mockvllm.server.serving_options import ServingConfig
+from mockvllm.settings import parse
+from mockvllm.settings.derive import derive
 from mockvllm.wire.errors import APIError
 from mockvllm.wire.prepared import Prepared
 
@@ -32,6 +36,17 @@ def messages_api(profile: str = "0.33", **options: Any) -> MessagesServing:
 
 def responses_api(profile: str = "0.33", *, store: bool = False, **options: Any) -> ResponsesServing:
     return ResponsesServing(config(profile, **options), profiles.load(profile).responses, ResponsesStore(store))
+
+
+@cache
+def recorded_api(path: str, *flags: str) -> ResponsesServing | MessagesServing:
+    """The endpoint of a server with these flags."""
+    settings = parse([MODEL, *flags])
+    profile = profiles.load(settings.profile)
+    config = serving_config(settings, derive(settings), profile)
+    if path == "/v1/messages":
+        return MessagesServing(config, profile.messages)
+    return ResponsesServing(config, profile.responses, ResponsesStore(enabled=False))
 
 
 def prepare(serving: ChatServing, *headers: tuple[bytes, bytes], **fields: Any) -> Prepared[Request]:

@@ -5,15 +5,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_client import events
+from api_client import events, recorded_api
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from test_api_recordings import api, api_cases
 from wire_harness import exchange, recorded_flags
-from wire_recordings import Case
+from wire_recordings import Case, recordings
 
-CASES = [case for case in api_cases() if case["version"] == "0.33.0" and len(case["request"]["body_text"]) < 2000]
 PATHS = ("/v1/responses", "/v1/messages")
+CASES = [
+    case
+    for case in recordings("0.33.0")
+    if case["request"]["path"] in PATHS and len(case["request"]["body_text"]) < 2000
+]
 PARSERS = ("--enable-auto-tool-choice", "--tool-call-parser", "hermes", "--reasoning-parser", "qwen3")
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
@@ -50,7 +53,7 @@ def test_every_request_is_answered(model: Path, path: str, data: st.DataObject) 
     if changed.get(limit) is None:
         changed[limit] = 20
     request = {"headers": [["Content-Type", "application/json"]], "body_text": json.dumps(changed)}
-    status, answer = exchange(api(path, *flags(path, model)), request)
+    status, answer = exchange(recorded_api(path, *flags(path, model)), request)
     assert status in (200, 400, 404)
     if answer.startswith("event: "):
         assert events(answer.encode())[-1]["type"] in ("response.completed", "response.incomplete", "message_stop")
