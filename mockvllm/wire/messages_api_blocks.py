@@ -31,19 +31,18 @@ class Blocks:
             return b""
         return self._opened("text", text="") + self._delta("text_delta", text=text)
 
-    def thinking(self, text: str) -> bytes:
+    def reasoning(self, text: str) -> bytes:
         return self._opened("thinking", thinking="") + self._delta("thinking_delta", thinking=text)
 
-    def tool_use(self, call: int, id: str, name: str) -> bytes:
-        """The call with this index begins."""
+    def call(self, call: int, id: str, name: str) -> bytes:
         closed = self.close()
         self._call = call
         return closed + self._start("tool_use", id=id, name=name, input={})
 
-    def arguments(self, call: int, partial_json: str) -> bytes:
-        if self._open != "tool_use" or self._call != call or not partial_json:
+    def arguments(self, call: int, arguments: str) -> bytes:
+        if self._open != "tool_use" or self._call != call:
             return b""
-        return self._delta("input_json_delta", partial_json=partial_json)
+        return self._delta("input_json_delta", partial_json=arguments)
 
     def close(self) -> bytes:
         """End the open block, and say what has waited for that."""

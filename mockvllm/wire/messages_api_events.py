@@ -10,6 +10,7 @@ from mockvllm.wire.errors import APIError
 from mockvllm.wire.jsontext import compact
 from mockvllm.wire.messages_api_blocks import Blocks, event, signature
 from mockvllm.wire.messages_api_errors import AnthropicError
+from mockvllm.wire.parts import told
 
 _STOP_REASONS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use"}
 
@@ -36,12 +37,11 @@ class MessageResponse:
         raise TypeError("a text may open a block before it")
 
     def delta(self, index: int, delta: Delta, num_tokens: int) -> bytes:
-        return self._said(self._chat.message_delta(index, delta))
+        return told(self._chat.message_delta(index, delta), self._blocks)
 
     def finish(self, index: int, delta: Delta, num_tokens: int, end: End) -> bytes:
-        said = self._said(self._chat.message_delta(index, delta, finished=True))
         self._end = end
-        return said
+        return told(self._chat.message_delta(index, delta, finished=True), self._blocks)
 
     def closing(self, num_completion_tokens: int) -> bytes:
         stop = {"stop_reason": None, "stop_sequence": None} | self._stop(self._end)
@@ -50,19 +50,6 @@ class MessageResponse:
 
     def failure(self, error: APIError) -> bytes:
         return self._blocks.close() + AnthropicError(error, own_types=self._own_error_types).event()
-
-    def _said(self, message: Mapping[str, Any] | None) -> bytes:
-        if message is None:
-            return b""
-        thinking, text = message.get("reasoning"), message.get("content")
-        events = self._blocks.thinking(thinking) if thinking else b""
-        events += self._blocks.text(text) if text else b""
-        return events + b"".join([self._called(call) for call in message.get("tool_calls", ())])
-
-    def _called(self, call: Mapping[str, Any]) -> bytes:
-        index, function = call["index"], call["function"]
-        begun = self._blocks.tool_use(index, call["id"], function["name"]) if "id" in call else b""
-        return begun + self._blocks.arguments(index, function.get("arguments", ""))
 
     # --- a whole body ---------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from mockvllm.wire.chat_events import ChatResponse
 from mockvllm.wire.encoder import Delta, End, Said
 from mockvllm.wire.errors import APIError
 from mockvllm.wire.jsontext import compact
+from mockvllm.wire.parts import told
 from mockvllm.wire.responses_items import Items
 from mockvllm.wire.responses_object import Response, ResponseObject, ResponseStatus, Usage
 from mockvllm.wire.responses_output import Entries, Status, logprob_entry, message_item, random_id, whole_items
@@ -84,18 +85,8 @@ class ResponsesResponse:
 
     def _add(self, delta: Delta, message: Mapping[str, Any] | None) -> bytes:
         self._remember(delta)
-        entries = self._entries(delta)
-        if message is None:
-            return b""
-        reasoning, text = message.get("reasoning"), message.get("content")
-        events = self._items.reasoning(reasoning) if reasoning else b""
-        events += self._items.text(text, entries) if text else b""
-        return events + b"".join([self._called(call) for call in message.get("tool_calls", ())])
-
-    def _called(self, call: Mapping[str, Any]) -> bytes:
-        index, function = call["index"], call["function"]
-        begun = self._items.call(index, call["id"], function["name"]) if "id" in call else b""
-        return begun + self._items.arguments(index, function.get("arguments", ""))
+        self._items.entries = self._entries(delta)
+        return told(message, self._items)
 
     # --- a whole body ---------------------------------------------------------------------------------------------
 

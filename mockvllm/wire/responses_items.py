@@ -7,19 +7,23 @@ from mockvllm.wire.responses_stream import Numbered, OpenItem
 
 
 class Items:
-    """At most one item is open. `output`: those that are closed, as the last event shows them."""
+    """At most one item is open. `output`: those that are closed, as the last event shows them.
+
+    `entries`: the log-probabilities of what is said next, if they are wanted.
+    """
 
     def __init__(self, events: Numbered, rules: ResponsesRules) -> None:
         self.output: list[Item] = []
+        self.entries: Entries | None = None
         self._events = events
         self._rules = rules
         self._open: OpenItem | None = None
 
-    def text(self, text: str, logprobs: Entries | None = None) -> bytes:
+    def text(self, text: str) -> bytes:
         if isinstance(self._open, OpenMessage):
-            return self._open.delta(text, logprobs)
+            return self._open.delta(text, self.entries)
         item = OpenMessage(self._events, self._rules, self._next_index)
-        return self._begin(item) + item.delta(text, logprobs)
+        return self._begin(item) + item.delta(text, self.entries)
 
     def reasoning(self, text: str) -> bytes:
         if isinstance(self._open, OpenReasoning):
@@ -28,12 +32,11 @@ class Items:
         return self._begin(item) + item.delta(text)
 
     def call(self, call: int, id: str, name: str) -> bytes:
-        """The call with this index begins."""
         return self._begin(OpenCall(self._events, self._rules, self._next_index, call, id, name))
 
     def arguments(self, call: int, arguments: str) -> bytes:
         item = self._open
-        return item.delta(arguments) if isinstance(item, OpenCall) and item.call == call and arguments else b""
+        return item.delta(arguments) if isinstance(item, OpenCall) and item.call == call else b""
 
     def close(self, status: Status = "completed") -> bytes:
         """`status`: of the item that is open."""

@@ -119,7 +119,7 @@ def test_thinking_is_signed_and_before_the_text() -> None:
 
 def test_text_behind_a_call_waits_until_its_block_is_closed() -> None:
     open_call = Blocks()
-    begun = open_call.tool_use(0, "t", "f") + open_call.arguments(0, "{}")
+    begun = open_call.call(0, "t", "f") + open_call.arguments(0, "{}")
     assert open_call.text("y ") + open_call.text("más") == b""
     assert open_call.arguments(1, "otra") == b""
     rest = open_call.close()
