@@ -31,7 +31,7 @@ class Tokenization:
 
     def tokenize(self, body: bytes, headers: Headers) -> bytes:
         """However long the prompt is."""
-        request = parse_tokenize(parse_body(body, dict(headers).get(b"content-type")))
+        request = parse_tokenize(parse_body(body, dict(headers).get(b"content-type"), num_forms=2))
         self._check_model(request.model)
         text = self._rendered(request) if isinstance(request, TokenizeChatRequest) else request.prompt
         token_ids = self._encode(request, text)

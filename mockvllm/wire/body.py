@@ -11,12 +11,15 @@ from mockvllm.wire.validation import Failure, bad_request
 _decode = msgspec.json.Decoder().decode
 
 
-def parse_body(raw: bytes, content_type: bytes | None) -> dict[str, Any]:
-    """The request's JSON object. Raises APIError: wrong content type, no JSON, no object."""
+def parse_body(raw: bytes, content_type: bytes | None, num_forms: int = 1) -> dict[str, Any]:
+    """The request's JSON object. `num_forms`: of how many forms it may be, each of which complains.
+
+    Raises APIError: wrong content type, no JSON, no object.
+    """
     check_content_type(content_type)
     body = _parse_json(raw)
     if type(body) is not dict:
-        raise bad_request([_not_an_object(body)])
+        raise bad_request([_not_an_object(body)] * (1 if body is None else num_forms))
     return body
 
 
