@@ -180,7 +180,7 @@ def play(
             clock.run(until=moment)
             assert clock.now() == moment
         clock.run()
-        assert not engine.has_requests
+        assert (engine.num_running, engine.num_waiting) == (0, 0)
         assert engine.num_free_blocks == config.num_gpu_blocks - 1
     return story
 
