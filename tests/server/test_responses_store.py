@@ -152,3 +152,13 @@ async def test_an_engine_that_refuses_cuts_the_stream_off() -> None:
         with pytest.raises(BaseException, match="cut off"):
             await server.client.post(PATH, json={"input": "hola", "stream": True}, headers=headers)
         assert (await server.client.post(PATH, json={"input": "hola"}, headers=headers)).status_code == 400
+
+
+async def test_a_query_that_is_not_valid() -> None:
+    async with in_process(*PACE, environ=STORE) as server:
+        answer = await get(server, "resp_x", starting_after="abc")
+        error = answer.json()["error"]
+        assert (answer.status_code, error["type"], error["param"]) == (400, "Bad Request", "query.starting_after")
+        assert error["message"].startswith(
+            "1 validation error:\n  {'type': 'int_parsing', 'loc': 'query.starting_after'"
+        )
