@@ -65,7 +65,7 @@ def chat_request(origin: ResponsesRequest, history: Sequence[Message]) -> Respon
         fields["truncate_prompt_tokens"] = -1
     if continues_last_message(origin.input):
         fields |= {"continue_final_message": True, "add_generation_prompt": False}
-    if origin.wants_logprobs:
+    if origin.wants_logprobs and origin.top_logprobs is not None:
         fields |= {"logprobs": True, "top_logprobs": origin.top_logprobs}
     if origin.reasoning is not None:
         fields["reasoning_effort"] = origin.reasoning.effort

@@ -151,7 +151,10 @@ def test_log_probabilities_if_they_are_asked_for() -> None:
     assert found[-1]["response"]["output"][0]["content"][0]["logprobs"] == [first, second]
 
 
-@pytest.mark.parametrize("fields", [{"top_logprobs": 3}, {"include": ["reasoning.encrypted_content"]}])
+@pytest.mark.parametrize(
+    "fields",
+    [{"top_logprobs": 3}, {"include": ["reasoning.encrypted_content"]}, {**LOGPROBS, "top_logprobs": None}],
+)
 def test_log_probabilities_must_be_included(fields: dict[str, Any]) -> None:
     answer = whole(responses_api(), **fields)
     assert answer["top_logprobs"] is None
