@@ -179,7 +179,8 @@ class PacedScheduler(Scheduler):
 
     def _num_due(self, request: Request, now: float) -> int:
         """How many tokens of a request that is due more than once one result carries."""
-        most = min(self._max_tokens_per_result, request.check_at - request.num_tokens)
+        allowed = request.max_tokens_per_result or self._max_tokens_per_result
+        most = min(allowed, request.check_at - request.num_tokens)
         if request.itl <= 0.0:
             return most
         late = int((now - request.due_at(request.num_tokens)) / request.itl)

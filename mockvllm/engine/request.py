@@ -77,6 +77,7 @@ class Request:
     skip_reading_prefix_cache: bool = False
     report_cached_blocks: bool = False  # vLLM's kv_cache_report_mode "full": announce reused blocks again
     pacing: Pacing | None = None
+    max_tokens_per_result: int | None = None  # `fixed`: at most so many, whatever the engine allows
     owner: Any = None
 
     status: RequestStatus = field(default=RequestStatus.NEW, init=False)

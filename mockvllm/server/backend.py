@@ -47,6 +47,8 @@ def deliver(outputs: list[RequestOutput], now: float) -> None:
     """Hand each result to the choice that owns the request. A defect in one exchange ends that one alone."""
     for output in outputs:
         choice = output.request.owner
+        if choice is None:  # its exchange ended with an earlier result of this very update
+            continue
         try:
             choice.exchange.deliver(choice, output)
         except Exception:

@@ -59,6 +59,8 @@ class Exchange:
     def start(self) -> None:
         for choice in self.choices:
             choice.request.owner = choice
+            if self.answer.can_stop:  # a stop string ends the request with the token that completes it
+                choice.request.max_tokens_per_result = 1
             self.driver.add(choice.request)
 
     def leave(self) -> None:
@@ -94,12 +96,13 @@ class Exchange:
 class Stream(Exchange):
     """Events as they come. While the peer cannot keep up tokens are only counted, and go out merged, as vLLM's do."""
 
-    __slots__ = ("_backlog", "_can_stop")
+    __slots__ = ("_backlog", "_can_stop", "_unsaid")
 
     def __init__(self, prepared: Prepared, driver: Driver, entry: Entry, sink: Sink) -> None:
         super().__init__(prepared, driver, entry, sink)
         self._backlog = False
         self._can_stop = prepared.answer.can_stop
+        self._unsaid = 0  # tokens that are delivered and wait for an event to leave with (`stream_interval`)
 
     def start(self) -> None:
         beginning = self.answer.begin()
@@ -120,7 +123,10 @@ class Stream(Exchange):
             self._write(self._chunks(choice, num_tokens), num_tokens)
         elif payload := self.answer.chunks(choice.index, num_tokens):
             self.sink.write(payload, False)
-            self.entry.wrote(num_tokens, len(payload))
+            self.entry.wrote(num_tokens + self._unsaid, len(payload))
+            self._unsaid = 0
+        else:
+            self._unsaid += num_tokens
 
     def _chunks(self, choice: Choice, num_tokens: int) -> bytes:
         payload = self.answer.chunks(choice.index, num_tokens)
@@ -139,6 +145,8 @@ class Stream(Exchange):
         last = not (self.unfinished or any(choice.pending or choice.finish for choice in self.choices))
         if last:
             payload += self.answer.close()
+        num_tokens += self._unsaid
+        self._unsaid = 0 if payload else num_tokens
         if payload:
             self.sink.write(payload, last)
             self.entry.wrote(num_tokens, len(payload))
@@ -189,6 +197,11 @@ class Whole(Exchange):
             if self.answer.can_stop:
                 self.check_stop(choice)
         if not self.unfinished:
+            self._send()
+
+    def _send(self) -> None:
+        """The body, once the peer has read what a request before this one on its connection was answered."""
+        if self.sink.ready(self._send):
             body = self.answer.body()
             self.sink.write(body, True)
             self.entry.wrote(self.answer.num_completion_tokens, len(body))

@@ -11,7 +11,7 @@ from server.harness import chat, content, events
 from mockvllm.clock import ManualClock
 from mockvllm.server.backend import Backend
 from mockvllm.server.build import build_backend
-from mockvllm.server.exchange import Stream
+from mockvllm.server.exchange import Stream, Whole
 from mockvllm.server.journal import Entry
 from mockvllm.settings import load
 
@@ -139,3 +139,51 @@ async def test_a_defect_in_one_answer_ends_that_one_alone(
     assert entry.state == "failed"
     assert "a bug" in caplog.text
     assert content(healthy.text) == "Tu pedido sale mañana y llega en dos o"
+
+
+async def test_tokens_that_wait_for_their_event_are_counted_with_it(backend: Backend) -> None:
+    valve, _, entry = begin(backend, max_tokens=13, stream_interval=5)
+    advance(backend, 40)
+    assert valve.ended
+    assert entry.tokens_written == 13
+    assert [num_tokens for _, num_tokens, _ in entry.writes()][:2] == [1, 5]
+
+
+async def test_a_stop_string_ends_the_request_on_its_token_though_many_are_due(backend: Backend) -> None:
+    valve, _, entry = begin(backend, max_tokens=40, stop=["sale"])
+    advance(backend, 60)
+    backend.driver.wake()
+    assert valve.ended
+    (record,) = entry.records()
+    assert (record.finish_reason, record.num_output_tokens, entry.tokens_written) == ("stop", 3, 3)
+
+
+async def test_the_siblings_of_a_broken_answer_do_not_break_the_tick(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken, stream, _ = begin(backend, max_tokens=9, n=3, temperature=1)
+    healthy, _, _ = begin(backend, max_tokens=9)
+    advance(backend, 1)
+
+    def fail(*args: object) -> bytes:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(stream, "answer", type("Answer", (), {"chunks": fail, "can_stop": False})())
+    advance(backend, 20)
+    assert broken.ended
+    assert content(healthy.text) == "Tu pedido sale mañana y llega en dos o"
+
+
+async def test_a_whole_answer_waits_for_a_peer_that_still_reads_the_one_before(backend: Backend) -> None:
+    body = json.dumps(chat(max_tokens=3)).encode()
+    entry = Entry(backend.clock.now, "POST", "/", [], body)
+    prepared = backend.chat.prepare(body, JSON, entry.accepted)
+    entry.admit(prepared)
+    valve = Valve()
+    valve.open = False
+    Whole(prepared, backend.driver, entry, valve).start()
+    advance(backend, 20)
+    assert valve.writes == []
+    valve.reopen()
+    assert valve.ended
+    assert json.loads(valve.text)["choices"][0]["message"]["content"] == "Tu pedido sale"
