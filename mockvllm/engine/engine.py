@@ -15,7 +15,7 @@ from mockvllm.engine.paced import PacedScheduler
 from mockvllm.engine.request import FinishReason, Request, RequestStatus
 from mockvllm.engine.scheduler import PauseState, Scheduler
 from mockvllm.engine.spread import front_end_of
-from mockvllm.engine.step_time import Fixed, StepTime
+from mockvllm.engine.step_time import Fixed, Linear, StepTime
 from mockvllm.profiles import load
 from mockvllm.profiles.scheduler import SchedulerRules
 
@@ -48,6 +48,7 @@ class Engine:
         self.front_end = front_end_of(step_time)
         self.paced = isinstance(step_time, Fixed)
         self.lockstep = lockstep and not self.paced
+        self._steps_grow = not isinstance(step_time, Linear) or step_time.per_kv_token > 0
         self.async_scheduling = config.async_scheduling and not self.paced
         self._listeners = Listeners(listeners)
         self._kv_events: list[KVEvent] = []
@@ -116,12 +117,15 @@ class Engine:
             return ends_at
         times: list[float] = []
         free_blocks: list[int] = []
+        seconds: float | None = None
         steps = scheduler.take_foreseen_steps()
         while ends_at < horizon and (num_free_blocks := next(steps, None)) is not None:
             times.append(ends_at)
             free_blocks.append(num_free_blocks)
             batch = batches[0]
-            batch.step_seconds = self.step_time.seconds(batch)
+            if seconds is None or self._steps_grow:
+                seconds = self.step_time.seconds(batch)
+            batch.step_seconds = seconds
             batches.rotate(-1)
             ends_at += batches[0].step_seconds
         if times:
@@ -184,8 +188,8 @@ class Engine:
 
     def _make_stats(self) -> SchedulerStats:
         stats = SchedulerStats(
-            num_running_reqs=self.num_running,
-            num_waiting_reqs=self.num_waiting,
+            num_running_reqs=len(self.scheduler.running),
+            num_waiting_reqs=self.scheduler.num_waiting,
             kv_cache_usage=self.kv_cache.usage,
             prefix_cache_stats=self.kv_cache.prefix_cache_stats,
             num_lockstep_tokens=self.scheduler.num_lockstep_tokens,

@@ -16,8 +16,8 @@ NANOSECOND = 9  # decimals
 class Recorder(EngineListener):
     """A request's `owner` is its number.
 
-    By update: `times` (seconds), `running` and `waiting` (requests), `usage` (share of the KV blocks that is held),
-    `begun` and `ended` (runs of which it is the first update, or the last; none behind the last entry).
+    By update: `times` (seconds), `running` and `waiting` (requests), `usage` (share of the KV blocks that is held).
+    By run: `run_begins` and `run_ends`, its first update and its last.
     By request: `queued_at`, `scheduled_at`, `first_token_at`, `last_token_at` (seconds), `output_lens`,
     `num_preemptions`, `recomputed_tokens` (computed, and thrown away by preemptions).
     `pauses`: when a request lost its seat and when it got one again, in turn.
@@ -27,7 +27,7 @@ class Recorder(EngineListener):
 
     def __init__(self, num_requests: int, keep_runs: bool = False) -> None:
         self.times, self.usage = array("d"), array("d")
-        self.running, self.waiting, self.begun, self.ended = (array("i") for _ in range(4))
+        self.running, self.waiting, self.run_begins, self.run_ends = (array("i") for _ in range(4))
         self.queued_at, self.scheduled_at, self.first_token_at, self.last_token_at = (
             array("d", [0.0]) * num_requests for _ in range(4)
         )
@@ -102,13 +102,7 @@ class Recorder(EngineListener):
 
     def _end_run(self, number: int, last: int) -> None:
         first = self._first_update[number]
-        _count(self.begun, first)
-        _count(self.ended, last)
+        self.run_begins.append(first)
+        self.run_ends.append(last)
         if self.runs is not None:
             self.runs[number].extend((first, last))
-
-
-def _count(column: "array[int]", update: int) -> None:
-    if update >= len(column):
-        column.frombytes(bytes(column.itemsize * (update + 1 - len(column))))
-    column[update] += 1

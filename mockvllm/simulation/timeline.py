@@ -1,8 +1,8 @@
 """Token times of a whole simulation, from the runs of its recorder."""
 
+from array import array
 from collections import Counter
 from collections.abc import Iterator
-from itertools import zip_longest
 
 from mockvllm.simulation.recorder import NANOSECOND, Recorder
 
@@ -28,11 +28,20 @@ def peak_events_per_second(recorder: Recorder, origin: float) -> int:
 
 def events_by_update(recorder: Recorder) -> Iterator[tuple[float, int, int]]:
     """Of each update its time, how many requests got tokens, and for how many of them a run began."""
+    num_updates = len(recorder.times)
+    begins, ends = _counts(recorder.run_begins, num_updates), _counts(recorder.run_ends, num_updates)
     events = 0
-    for time, begun, ended in zip_longest(recorder.times, recorder.begun, recorder.ended, fillvalue=0):
+    for time, begun, ended in zip(recorder.times, begins, ends, strict=True):
         events += begun
         yield time, events, begun
         events -= ended
+
+
+def _counts(updates: "array[int]", num_updates: int) -> "array[int]":
+    counts = array("i", [0]) * num_updates
+    for update in updates:
+        counts[update] += 1
+    return counts
 
 
 def token_times(recorder: Recorder, number: int) -> list[float]:

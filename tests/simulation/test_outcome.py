@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mockvllm_client.measure import Record, summarize
 from simulated import reference
 
 from mockvllm.clock import VirtualClock
@@ -30,7 +31,6 @@ from mockvllm.simulation.random_dataset import RandomDataset
 from mockvllm.simulation.result import result
 from mockvllm.simulation.run import run_workload
 from mockvllm.simulation.workload import Workload
-from mockvllm_client.measure import Record, summarize
 
 METRICS = ("ttft", "tpot", "itl", "e2el", "client_queue_time")
 PERCENTILES = (50, 95, 99.9)

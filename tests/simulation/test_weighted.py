@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mockvllm_client.measure import Distribution
 
 from mockvllm.simulation.weighted import distribution
-from mockvllm_client.measure import Distribution
 
 values = st.floats(0, 100, allow_subnormal=False)
 
