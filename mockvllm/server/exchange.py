@@ -70,7 +70,7 @@ class Exchange:
         self.let_go()
 
     def let_go(self) -> None:
-        """Choice, exchange, answer and request know each other: untied here, the garbage collector need not find them."""
+        """Choice, exchange, answer and request know each other: untied, they need no garbage collector."""
         for choice in self.choices:
             choice.request.owner = None
         self.choices = []

@@ -93,6 +93,12 @@ def context(settings: Settings, env: Environment, limit: int | None) -> Iterator
 def scheduler(settings: Settings, derived: Derived) -> Iterator[str]:
     """vLLM's checks of the scheduler's options."""
     tokens, seqs, length = derived.max_num_batched_tokens, derived.max_num_seqs, derived.max_model_len
+    scheduled = settings.max_num_scheduled_tokens
+    if scheduled is not None and scheduled < length and not derived.enable_chunked_prefill:
+        yield (
+            f"max_num_scheduled_tokens ({scheduled}) is smaller than max_model_len ({length}) and chunked prefill is "
+            "off: a longer prompt could never be scheduled"
+        )
     if tokens < length and not derived.enable_chunked_prefill:
         yield (
             f"max_num_batched_tokens ({tokens}) is smaller than max_model_len ({length}). This effectively limits "

@@ -5,6 +5,7 @@ from typing import Any
 
 from mockvllm.settings.knob import flag_of
 from mockvllm.settings.mock import STEP_TIME_PARAMETERS
+from mockvllm.settings.unmodelled import OPTIONS, VARIABLES
 
 MODEL_FLAG = (
     "With `vllm serve`, you should provide the model as a positional argument or in a config file instead of via "
@@ -13,15 +14,22 @@ MODEL_FLAG = (
 
 
 def notes(
-    values: Mapping[str, Any], ignored: Sequence[str], own: Sequence[str], told: Sequence[str], step_time: str
+    values: Mapping[str, Any],
+    ignored: Sequence[str],
+    own: Sequence[str],
+    told: Sequence[str],
+    step_time: str,
+    environ: Mapping[str, str],
 ) -> Iterator[str]:
-    """`values` are the given options by name, `ignored` those among them without effect; `own` are the words of the
-    command line, `told` these and those of the config file.
+    """`values` are the given options by name, `ignored` those among them that vLLM alone understands; `own` are the
+    words of the command line, `told` these and those of the config file.
     """
     if any(word.partition("=")[0] == "--model" for word in own):
         yield MODEL_FLAG
     yield from _listed("Found duplicate keys", repeated(told))
-    yield from _listed("accepted and ignored:", [flag_of(name) for name in ignored])
+    without_effect = [*ignored, *(name for name in values if name in OPTIONS)]
+    yield from _listed("accepted and ignored:", [flag_of(name) for name in without_effect])
+    yield from _listed("set and ignored:", [name for name in environ if name in VARIABLES])
     yield from _listed(f"without effect under --step-time {step_time}:", [*idle(values, step_time)])
 
 

@@ -68,7 +68,7 @@ def parse(argv: Sequence[str], environ: Mapping[str, str] = EMPTY) -> Settings:
     told = [*file, *own]
     given, rest = parser.parse_known_args(words.fold([*sources.environment_words(environ, parser.options), *told]))
     model = _positional(rest, parser)
-    return _record(vars(given) | ({"model_tag": model} if model is not None else {}), own, told)
+    return _record(vars(given) | ({"model_tag": model} if model is not None else {}), own, told, environ)
 
 
 def _positional(rest: Sequence[str], parser: Parser) -> str | None:
@@ -89,7 +89,7 @@ def _suggestion(word: str, parser: Parser) -> str:
     return f" (did you mean {close[0]}?)" if close else ""
 
 
-def _record(values: Mapping[str, Any], own: Sequence[str], told: Sequence[str]) -> Settings:
+def _record(values: Mapping[str, Any], own: Sequence[str], told: Sequence[str], environ: Mapping[str, str]) -> Settings:
     """Given values, defaults of the profile, then defaults."""
     profile, step_time = (values.get(name, DECLARED[name].default) for name in ("profile", "step_time"))
     known = {
@@ -99,7 +99,7 @@ def _record(values: Mapping[str, Any], own: Sequence[str], told: Sequence[str]) 
     }
     known |= {name: _frozen(value) for name, value in values.items() if name in DECLARED or name == "model_tag"}
     ignored = {name: value for name, value in values.items() if name not in known}
-    return Settings(**known, ignored=ignored, notes=tuple(notes(values, [*ignored], own, told, step_time)))
+    return Settings(**known, ignored=ignored, notes=tuple(notes(values, [*ignored], own, told, step_time, environ)))
 
 
 def _frozen(value: Any) -> Any:

@@ -43,7 +43,7 @@ def test_every_kind_of_value(file: str) -> None:
         max_model_len=-1,
         ttft_ms=250.0,
         ignored={"load_format": "dummy"},
-        notes=("accepted and ignored: --load-format",),
+        notes=("accepted and ignored: --load-format, --enable-log-requests",),
     )
 
 
