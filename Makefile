@@ -39,6 +39,7 @@ $(VENV)/.serve: pyproject.toml scripts/install
 $(VENV)/.dev: pyproject.toml scripts/install
 	@echo "installing into $(VENV), with what tests and linters need"
 	@scripts/install $(VENV) -e ".[all]" --group dev
+	@! command -v npm >/dev/null || npm install --silent --no-audit --no-fund --prefix $(VENV)/node openai
 	@touch $@ $(VENV)/.serve
 
 clean:
