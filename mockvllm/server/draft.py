@@ -8,7 +8,6 @@ from typing import Any, Generic
 from typing_extensions import TypeVar
 
 from mockvllm.answers.prompt import Messages
-from mockvllm.wire.errors import invalid
 from mockvllm.wire.generation_request import GenerationRequest
 
 PRIORITY = b"x-vllm-priority"
@@ -54,11 +53,15 @@ def response_id(prefix: str, request_id: str | None, headers: Mapping[bytes, byt
 
 def priority(request: GenerationRequest, headers: Mapping[bytes, bytes]) -> int:
     """Lower is earlier; the header goes before the field."""
-    return request.priority if PRIORITY not in headers else integer(headers, PRIORITY)
+    given = integer(headers, PRIORITY)
+    return request.priority if given is None else given
 
 
-def integer(headers: Mapping[bytes, bytes], name: bytes) -> int:
+def integer(headers: Mapping[bytes, bytes], name: bytes) -> int | None:
+    """The number that a header is; None if it is none, or not there."""
+    if name not in headers:
+        return None
     try:
         return int(headers[name].decode("latin-1"))
-    except ValueError as error:
-        raise invalid(str(error)) from None
+    except ValueError:
+        return None

@@ -187,8 +187,9 @@ class Serving(Generic[R]):
         """What the engine will say against a prompt, if anything."""
         try:
             check_admission(prompt.values, self._limits, len(prompt.token_ids))
-            if RANK in headers:
-                check_rank(integer(headers, RANK), self.config.data_parallel_size)
+            rank = integer(headers, RANK)
+            if rank is not None:
+                check_rank(rank, self.config.data_parallel_size)
         except APIError as error:
             return error
         return None

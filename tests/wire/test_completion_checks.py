@@ -167,11 +167,13 @@ def test_what_the_engine_refuses_is_an_event_with_spaces(fields: dict[str, Any],
     assert last == "data: [DONE]"
 
 
-def test_a_bad_priority_header_is_refused() -> None:
-    body = b'{"prompt": "uno"}'
-    with pytest.raises(APIError, match="invalid literal for int"):
-        SERVING.prepare(body, [JSON, (b"x-vllm-priority", b"x")], 0.0)
-    assert SERVING.prepare(body, [JSON, (b"x-vllm-priority", b"-3")], 0.0).choices[0].priority == -3
+def test_headers_go_before_fields_if_they_are_numbers() -> None:
+    body = b'{"prompt": "uno", "priority": 4}'
+    for header, priority in ((b"-3", -3), (b"x", 4), (b"", 4)):
+        assert SERVING.prepare(body, [JSON, (b"x-vllm-priority", header)], 0.0).choices[0].priority == priority
+    assert SERVING.prepare(body, [JSON, (b"x-data-parallel-rank", b"x")], 0.0).choices
+    with pytest.raises(APIError, match=r"data_parallel_rank 5 is out of range \[0, 1\)"):
+        SERVING.prepare(body, [JSON, (b"x-data-parallel-rank", b"5")], 0.0)
 
 
 def test_the_window_holds_each_prompt_for_itself() -> None:
