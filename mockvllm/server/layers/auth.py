@@ -22,7 +22,7 @@ class Auth:
         if (
             scope["type"] == "http"
             and self._guards(scope)
-            and not self._accepts(header(scope, b"authorization") or b"")
+            and not self._accepts(bearer(header(scope, b"authorization")))
         ):
             await respond(send, 401, b'{"error":"Unauthorized"}', JSON)
         else:
@@ -32,6 +32,11 @@ class Auth:
         path: str = scope["path"].removeprefix(self._root_path)
         return scope["method"] != "OPTIONS" and path.startswith(GUARDED)
 
-    def _accepts(self, authorization: bytes) -> bool:
-        scheme, _, key = authorization.partition(b" ")
-        return scheme.lower() == b"bearer" and sum(hmac.compare_digest(key, known) for known in self._keys) > 0
+    def _accepts(self, given: bytes) -> bool:
+        return sum(hmac.compare_digest(given, known) for known in self._keys) > 0
+
+
+def bearer(authorization: bytes | None) -> bytes:
+    """The key of an `Authorization` header, empty without one or under another scheme (the scheme in any case)."""
+    scheme, _, key = (authorization or b"").partition(b" ")
+    return key if scheme.lower() == b"bearer" else b""

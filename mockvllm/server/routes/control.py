@@ -8,26 +8,41 @@ from fastapi import APIRouter, Body, Depends, HTTPException, Request
 from fastapi.responses import JSONResponse
 
 from mockvllm.clock import ManualClock
+from mockvllm.server.asgi import Scope, header
 from mockvllm.server.backend import Backend
 from mockvllm.server.journal_view import summary, whole
+from mockvllm.server.layers.auth import bearer
+from mockvllm.server.protocol import connection
 
 
 def is_loopback(peer: str | None) -> bool:
-    """Unix sockets have no peer address: whoever may open the socket is local."""
+    """IPv4 within IPv6 too. Unix sockets have no peer address: whoever may open the socket is local."""
+    if peer is None:
+        return True
     try:
-        return peer is None or ipaddress.ip_address(peer).is_loopback
+        address = ipaddress.ip_address(peer)
     except ValueError:
         return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
+def is_local(scope: Scope) -> bool:
+    """Whether the client is on this machine, and so is everybody between: a forwarded address is only a claim, which
+    whoever connects makes, or whoever he forwards."""
+    handle = connection(scope)
+    peers = [peer[0] if peer else None for peer in (scope.get("client"), handle.protocol.client if handle else None)]
+    hops = (value.decode("latin-1").split(",") for name, value in scope["headers"] if name == b"x-forwarded-for")
+    return all(map(is_loopback, [*peers, *(hop.strip() for several in hops for hop in several)]))
 
 
 def guard(key: str | None) -> Any:
     """A dependency that answers 403 to anybody else, and says how the door is opened."""
 
     def allowed(request: Request) -> None:
-        given = request.headers.get("authorization", "").removeprefix("Bearer ")
-        if key is not None and hmac.compare_digest(given.encode(), key.encode()):
+        given = bearer(header(request.scope, b"authorization"))
+        if key and hmac.compare_digest(given, key.encode()):
             return
-        if not is_loopback(request.client.host if request.client else None):
+        if not is_local(request.scope):
             detail = (
                 "the control API is open to loopback peers, or with --control-key KEY and Authorization: Bearer KEY"
             )

@@ -1,0 +1,84 @@
+"""Who may use the control API, and what it lists."""
+
+import httpx
+import pytest
+import support
+from server.harness import in_process
+
+from mockvllm.server.protocol import EXTENSION, Connection
+from mockvllm.server.routes.control import is_local, is_loopback
+
+
+@pytest.mark.parametrize(
+    ("peer", "expected"),
+    [
+        (None, True),
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("::ffff:127.0.0.1", True),
+        ("::ffff:10.0.0.9", False),
+        ("10.0.0.9", False),
+        ("fe80::1", False),
+        ("localhost", False),
+        ("", False),
+    ],
+)
+def test_what_is_loopback(peer: str | None, expected: bool) -> None:
+    assert is_loopback(peer) is expected
+
+
+class FromAfar:
+    """Of a protocol, all that the guard looks at."""
+
+    def __init__(self, client: tuple[str, int] | None) -> None:
+        self.client = client
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "expected"),
+    [
+        ("127.0.0.1", "127.0.0.1", True),
+        (None, "127.0.0.1", True),
+        ("10.0.0.9", "127.0.0.1", False),
+        ("127.0.0.1", "10.0.0.9", False),
+        (None, "10.0.0.9", False),
+        ("::ffff:127.0.0.1", "::1", True),
+    ],
+)
+def test_a_forwarded_address_opens_nothing(peer: str | None, forwarded: str, expected: bool) -> None:
+    protocol = FromAfar((peer, 1) if peer else None)
+    scope = {"headers": [], "client": (forwarded, 0), "extensions": {EXTENSION: Connection(protocol)}}  # type: ignore[arg-type]
+    assert is_local(scope) is expected
+
+
+def test_a_local_proxy_that_forwards_somebody_is_not_local() -> None:
+    with support.serve(env={"FORWARDED_ALLOW_IPS": "*"}) as server:
+        for forwarded, status in [("10.0.0.9", 403), ("127.0.0.1", 200), ("127.0.0.1, 10.0.0.9", 403)]:
+            response = httpx.get(f"{server.url}/mock/requests", headers={"X-Forwarded-For": forwarded})
+            assert response.status_code == status, forwarded
+
+
+@pytest.mark.parametrize(
+    ("value", "status"),
+    [
+        ("Bearer s3cret", 200),
+        ("bEaReR s3cret", 200),
+        ("s3cret", 403),
+        ("Basic s3cret", 403),
+        ("Bearer s3cret x", 403),
+        ("Bearer s3cre", 403),
+        ("Bearer ", 403),
+        ("Bearer", 403),
+    ],
+)
+async def test_the_key_comes_as_a_bearer_token(value: str, status: int) -> None:
+    async with in_process("--control-key", "s3cret", client=("10.0.0.9", 1)) as server:
+        response = await server.client.get("/mock/requests", headers={"Authorization": value})
+        assert response.status_code == status
+
+
+async def test_an_empty_key_opens_nothing() -> None:
+    async with in_process("--control-key", "", client=("10.0.0.9", 1)) as server:
+        response = await server.client.get("/mock/requests", headers={"Authorization": "Bearer "})
+        assert response.status_code == 403
