@@ -5,11 +5,13 @@ sets `request.check_at`, the token count below which none of them can hold. Noth
 foresight: the asynchronous scheduler still schedules the step past an EOS that the real one cannot foresee.
 """
 
+from array import array
 from collections.abc import Sequence
 
 from mockvllm.engine.request import FinishReason, RepetitionDetection, Request
 
 LOOK_AHEAD = 64  # output tokens examined at a time
+_PROBE = 16  # tokens compared before all of a pattern's copies are
 
 
 def check_stop(request: Request, max_model_len: int) -> FinishReason | None:
@@ -76,10 +78,17 @@ def _next_check(request: Request, said: int, max_model_len: int) -> int:
 
 
 def repeats(tokens: Sequence[int], rule: RepetitionDetection) -> bool:
-    """Whether `tokens` end in `min_count` copies of one pattern of an allowed size."""
+    """Whether `tokens` end in `min_count` copies of one pattern of an allowed size. `min_count` is at least 2."""
     count = len(tokens)
+    packed: array[int] | None = None
     for size in range(max(1, rule.min_pattern_size), rule.max_pattern_size + 1):
         span = size * rule.min_count
-        if span <= count and tokens[count - span + size :] == tokens[count - span : count - size]:
+        if span > count:
+            return False
+        if tokens[-1 - size] != tokens[-1]:
+            continue
+        packed = packed or array("q", tokens)  # copied and compared many times faster than a list
+        probe = min(span - size, _PROBE)
+        if packed[-probe:] == packed[-probe - size : -size] and packed[size - span :] == packed[-span:-size]:
             return True
     return False

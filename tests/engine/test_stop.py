@@ -1,6 +1,8 @@
 """When a request ends: vLLM's order of conditions, and a look ahead that never overlooks one."""
 
+import random
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -91,6 +93,32 @@ def test_repeats_is_what_it_says(tokens: list[int], largest: int, smallest: int,
         if len(tokens) >= size * copies
     )
     assert repeats(tokens, rule) == expected
+
+
+class Reads(list[int]):
+    """How many tokens are read, one by one or as a slice."""
+
+    count = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        value = super().__getitem__(key)
+        self.count += len(value) if isinstance(key, slice) else 1
+        return value
+
+
+@pytest.mark.parametrize(("largest", "copies", "sizes"), [(4096, 2, 4096), (10**15, 2, 4096), (10**15, 2000, 4)])
+def test_patterns_longer_than_what_was_said_are_not_looked_for(largest: int, copies: int, sizes: int) -> None:
+    said = Reads(range(8192))
+    assert not repeats(said, RepetitionDetection(largest, 1, copies))
+    assert said.count == 2 * sizes
+
+
+@pytest.mark.parametrize("off", [1, 17, 3000, 4095, 4096])
+def test_long_patterns_are_compared_to_their_last_token(off: int) -> None:
+    said = 2 * random.Random(1).choices(range(9), k=4096)
+    assert repeats(said, RepetitionDetection(4096, 2000, 2))
+    said[-off] += 200
+    assert not repeats(said, RepetitionDetection(4096, 2000, 2))
 
 
 class Fixed:
