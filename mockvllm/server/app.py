@@ -41,7 +41,7 @@ def build_app(backend: Backend) -> Application:
         quiet = frozenset(filter(None, (settings.disable_access_log_for_endpoints or "").split(",")))
         access_log = AccessLog(quiet)
     known = [route for routes in (fastapi.routes, *(router.routes for router in routers)) for route in routes]
-    routes = [(route.path, sorted(route.methods or ())) for route in known if isinstance(route, Route)]
+    routes = [(route.path, sorted(route.methods)) for route in known if isinstance(route, Route) and route.methods]
     return Application(compose(hot, settings, keys, access_log), routes)
 
 

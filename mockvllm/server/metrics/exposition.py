@@ -13,9 +13,9 @@ class Exposition(Collector):
 
     def __init__(self, families: Callable[[], Iterable[Family]]) -> None:
         self._families = families
-        self._registry = CollectorRegistry(auto_describe=False)
+        self.registry = CollectorRegistry(auto_describe=False)
         for collector in (GC_COLLECTOR, PLATFORM_COLLECTOR, PROCESS_COLLECTOR, self):
-            self._registry.register(collector)
+            self.registry.register(collector)
 
     def collect(self) -> Iterator[Family]:
         yield from self._families()
@@ -25,4 +25,4 @@ class Exposition(Collector):
 
     def __call__(self) -> tuple[str, bytes]:
         """(content type, text)."""
-        return CONTENT_TYPE_LATEST, generate_latest(self._registry)
+        return CONTENT_TYPE_LATEST, generate_latest(self.registry)
