@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Protocol
 
 from starlette.requests import Request
@@ -11,6 +12,7 @@ from mockvllm.server.asgi import JSON, Headers, Message, Receive, Scope, Send, h
 from mockvllm.server.backend import Backend
 from mockvllm.server.exchange import Exchange, Stream, Whole
 from mockvllm.server.journal import Entry
+from mockvllm.server.orca import ASKED, load_report
 from mockvllm.server.protocol import Connection
 from mockvllm.server.sinks import DrivenSink, QueueSink
 from mockvllm.wire.errors import APIError, UnexpectedError
@@ -18,7 +20,7 @@ from mockvllm.wire.prepared import Prepared
 
 EVENT_STREAM: Headers = [(b"content-type", b"text/event-stream; charset=utf-8")]
 STREAM_HEAD: Message = {"type": "http.response.start", "status": 200, "headers": EVENT_STREAM}
-WHOLE_HEAD: Message = {"type": "http.response.start", "status": 200, "headers": JSON}
+WHOLE_HEAD: Message = {"type": "http.response.start", "status": 200}
 
 
 log = logging.getLogger(__name__)
@@ -29,11 +31,12 @@ class Prepare(Protocol):
 
 
 class Generation:
-    """One generation endpoint. `prepare` is all that differs between them."""
+    """One generation endpoint. `prepare` is all that differs between them, and whether a header `tells_load`."""
 
-    def __init__(self, backend: Backend, prepare: Prepare) -> None:
+    def __init__(self, backend: Backend, prepare: Prepare, *, tells_load: bool = False) -> None:
         self._backend = backend
         self._prepare = prepare
+        self._tells_load = tells_load
 
     async def serve(self, scope: Scope, receive: Receive, send: Send, connection: Connection) -> None:
         """Under our own transport: the driver's tick writes, this coroutine only waits for the end."""
@@ -59,7 +62,8 @@ class Generation:
                 return
             exchange = Stream(prepared, self._backend.driver, entry, DrivenSink(send, connection))
         else:
-            exchange = Whole(prepared, self._backend.driver, entry, DrivenSink(send, connection, WHOLE_HEAD))
+            head = partial(self._whole_head, scope)
+            exchange = Whole(prepared, self._backend.driver, entry, DrivenSink(send, connection, head))
         exchange.start()
         self._backend.num_open_requests += 1
         await _disconnect(receive)
@@ -90,7 +94,14 @@ class Generation:
         pieces = _leaving(exchange, entry, sink)
         if prepared.stream:
             return EventStream(pieces)
-        return StreamingResponse(pieces, media_type="application/json")
+        headers = {name.decode(): value.decode() for name, value in self._load(request.scope)}
+        return StreamingResponse(pieces, media_type="application/json", headers=headers)
+
+    def _whole_head(self, scope: Scope) -> Message:
+        return {**WHOLE_HEAD, "headers": [*JSON, *self._load(scope)]}
+
+    def _load(self, scope: Scope) -> Headers:
+        return load_report(header(scope, ASKED), self._backend.driver.core.engine) if self._tells_load else []
 
     def _accept(self, scope: Scope, body: bytes) -> Entry:
         entry = Entry(self._backend.clock.now, scope["method"], scope["path"], scope["headers"], body)

@@ -16,7 +16,8 @@ class DrivenSink:
 
     __slots__ = ("_connection", "_head", "_message", "_send")
 
-    def __init__(self, send: Send, connection: Connection, head: Message | None = None) -> None:
+    def __init__(self, send: Send, connection: Connection, head: Callable[[], Message] | None = None) -> None:
+        """`head`: makes the start of a response that is sent with its body, at the last moment."""
         self._send = send
         self._connection = connection
         self._head = head
@@ -30,8 +31,8 @@ class DrivenSink:
 
     def write(self, payload: bytes, last: bool) -> None:
         if self._head is not None:
-            headers = [(b"content-length", b"%d" % len(payload)), *self._head["headers"]]
-            self._drive({**self._head, "headers": headers})
+            head = self._head()
+            self._drive({**head, "headers": [(b"content-length", b"%d" % len(payload)), *head["headers"]]})
             self._head = None
         message = self._message
         message["body"] = payload
