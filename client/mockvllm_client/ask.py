@@ -92,5 +92,11 @@ async def explain(
 
 
 def _clock_notes(transcript: Transcript, entry: Entry) -> list[str]:
+    if not entry.in_real_time:
+        return [f"the server's clock is not real time ({_pace(entry)}): no chain of both sides"]
     seconds = skew(transcript, entry)
     return [f"the server's clock differs by at least {seconds:.3f} s"] if abs(seconds) > _SAME_CLOCK else []
+
+
+def _pace(entry: Entry) -> str:
+    return "it is moved by hand" if entry.time_scale is None else f"it runs {entry.time_scale:g} times as fast"

@@ -35,7 +35,10 @@ def skew(transcript: Transcript, entry: Entry) -> float:
 
 
 def links(transcript: Transcript, entry: Entry | None = None) -> list[Link]:
-    """Both sides, ordered by time. Where the clocks disagree the client's is set right by as much as is certain."""
+    """Both sides, ordered by time. Where the clocks disagree the client's is set right by as much as is certain; where
+    the server's does not run in real time there is no chain."""
+    if entry is not None and not entry.in_real_time:
+        return []
     shift = 0.0 if entry is None else _shift(transcript, entry)
     client = [Link(link.at - shift, link.side, link.what) for link in _client(transcript)]
     server = [] if entry is None else list(_server(entry))
@@ -43,7 +46,10 @@ def links(transcript: Transcript, entry: Entry | None = None) -> list[Link]:
 
 
 def delays(transcript: Transcript, entry: Entry) -> list[float]:
-    """Seconds from the server's sending to the client's seeing of each token; empty if they did not count alike."""
+    """Seconds from the server's sending to the client's seeing of each token; empty if they did not count alike, or the
+    server does not run in real time."""
+    if not entry.in_real_time:
+        return []
     shift = _shift(transcript, entry)
     arrived, sent = transcript.token_times, entry.sent()
     return [at - shift - left for at, left in zip(arrived, sent, strict=True)] if len(arrived) == len(sent) else []
@@ -55,6 +61,9 @@ def _shift(transcript: Transcript, entry: Entry) -> float:
 
 
 def _server(entry: Entry) -> Iterator[Link]:
+    if entry.refused:
+        yield Link(0.0, "server", f"refuses the request: {entry.status}")
+        return
     held, free = entry.block("held"), entry.block("free_after")
     texts = {
         "accepted": f"tokenizer: {_count(entry.prompt_tokens, 'prompt token')}, into the queue",

@@ -30,6 +30,25 @@ class Entry:
         return float(self.raw["accepted_at"])
 
     @property
+    def refused(self) -> bool:
+        """No scheduler has seen it."""
+        return self.raw.get("state") == "rejected" or self.status >= 400
+
+    @property
+    def status(self) -> int:
+        return int(self.raw.get("status") or 0)
+
+    @property
+    def time_scale(self) -> float | None:
+        """The server's seconds in a real one (1 if it does not say); None if its clock is moved by hand."""
+        scale = self.raw.get("time_scale", 1.0)
+        return None if scale is None else float(scale)
+
+    @property
+    def in_real_time(self) -> bool:
+        return self.time_scale == 1.0
+
+    @property
     def prompt_tokens(self) -> int:
         return int(self.raw.get("prompt_tokens") or 0)
 
@@ -58,8 +77,11 @@ class Entry:
         return float(value) if isinstance(value, int | float) else None
 
     def sent(self) -> list[float]:
-        """When each token left the server."""
-        return [float(event["t"]) for event in self.raw.get("events") or () for _ in range(event["tokens"])]
+        """When each token left the server, in real seconds; empty if its clock is moved by hand."""
+        scale = self.time_scale
+        if scale is None:
+            return []
+        return [float(event["t"]) / scale for event in self.raw.get("events") or () for _ in range(event["tokens"])]
 
 
 async def fetch(client: httpx.AsyncClient, url: str, request_id: str, key: str | None = None) -> Entry:
@@ -87,6 +109,6 @@ async def _get(client: httpx.AsyncClient, url: str, key: str | None) -> Entry:
     try:
         entry = Entry(response.json())
         entry.accepted_at, entry.sent()  # reading proves that it is a journal
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
         raise NoJournalError("what the server has on /mock/requests is no journal") from error
     return entry

@@ -26,9 +26,10 @@ def summary(entry: Entry) -> dict[str, Any]:
     }
 
 
-def whole(entry: Entry, block_size: int) -> dict[str, Any]:
-    """Everything there is of one request."""
+def whole(entry: Entry, block_size: int, time_scale: float | None) -> dict[str, Any]:
+    """Everything there is of one request. `time_scale`: the clock's seconds in a real one, None if moved by hand."""
     return summary(entry) | {
+        "time_scale": time_scale,
         "blocks": {
             "held": sum(record.num_blocks for record in entry.records()),
             "block_size": block_size,

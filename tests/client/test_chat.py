@@ -153,6 +153,35 @@ def test_the_journal_gives_the_server_s_side(capsys: pytest.CaptureFixture[str])
     assert "note: the server's clock differs by at least" in out  # the entry is of another day
 
 
+@pytest.mark.parametrize(
+    ("scale", "why"),
+    [(20.0, "it runs 20 times as fast"), (0.5, "it runs 0.5 times as fast"), (None, "it is moved by hand")],
+)
+def test_a_server_that_is_not_in_real_time_has_no_chain(
+    scale: float | None, why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with server(paced(3, ttft=0.0, itl=0.02), entry(time_scale=scale).raw | {}) as running:
+        ask(running)
+    out = capsys.readouterr().out
+    assert f"note: the server's clock is not real time ({why}): no chain of both sides" in out
+    assert "the chain, on one clock" not in out
+    assert out.count("note: ") == 1
+
+
+def test_a_real_server_says_how_fast_its_clock_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with support.serve("--time-scale", "4") as running:
+        assert chat.main(["hola", "--url", running.url, "--max-tokens", "2", "--json"]) == 0
+        data = json.loads(capsys.readouterr().out)
+        assert (data["journal"]["time_scale"], data["chain"], data["delay_max_ms"]) == (4.0, [], None)
+
+
+def test_a_real_server_that_refuses_shows_no_scheduler(capsys: pytest.CaptureFixture[str]) -> None:
+    with support.serve() as running:
+        assert chat.main(["hola", "--url", running.url, "--model", "nope", "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert [link["what"] for link in data["chain"] if link["side"] == "server"] == ["refuses the request: 404"]
+
+
 def test_an_entry_that_is_about_to_end_is_asked_for_again() -> None:
     seen = []
 

@@ -120,6 +120,24 @@ def test_all_at_once_is_said_so() -> None:
     assert any("28 more events, all at once" in link.what for link in links(noted))
 
 
+@pytest.mark.parametrize(("state", "status"), [("rejected", 400), ("rejected", 500), ("failed", 404)])
+def test_no_scheduler_has_seen_what_was_refused(state: str, status: int) -> None:
+    server = [link.what for link in links(lesson(), entry(state=state, status=status)) if link.side == "server"]
+    assert server == [f"refuses the request: {status}"]
+
+
+@pytest.mark.parametrize("scale", [10, 0.5, None])
+def test_there_is_no_chain_of_two_clocks(scale: float | None) -> None:
+    assert links(lesson(), entry(time_scale=scale)) == []
+    assert delays(lesson(), entry(time_scale=scale)) == []
+    assert links(lesson(), entry(time_scale=1)) == links(lesson(), entry())
+
+
+def test_what_was_sent_is_told_in_real_seconds() -> None:
+    assert entry(time_scale=10).sent()[:2] == pytest.approx([0.05, 0.054])
+    assert entry(time_scale=None).sent() == []
+
+
 def report(noted: Any, journal: Entry | None = None) -> Report:
     if journal is None:
         return Report(noted, judge(noted), links(noted), no_journal="the server answers 404")

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 import support
-from server.harness import in_process
+from server.harness import CHAT, chat, in_process
 
 from mockvllm.server.protocol import EXTENSION, Connection
 from mockvllm.server.routes.control import is_local, is_loopback
@@ -82,3 +82,13 @@ async def test_an_empty_key_opens_nothing() -> None:
     async with in_process("--control-key", "", client=("10.0.0.9", 1)) as server:
         response = await server.client.get("/mock/requests", headers={"Authorization": "Bearer "})
         assert response.status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [((), None), (("--clock", "real"), 1.0), (("--clock", "real", "--time-scale", "2.5"), 2.5)],
+)
+async def test_an_entry_says_how_fast_the_clock_is(flags: tuple[str, ...], expected: float | None) -> None:
+    async with in_process(*flags) as server:
+        await server.client.post(CHAT, json=chat(model="nope"), headers={"X-Request-Id": "r"})
+        assert (await server.journal("r"))["time_scale"] == expected

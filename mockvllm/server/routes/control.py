@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, HTTPException, Request
 from fastapi.responses import JSONResponse
 
-from mockvllm.clock import ManualClock
+from mockvllm.clock import LiveClock, ManualClock
 from mockvllm.server.asgi import Scope, header
 from mockvllm.server.backend import Backend
 from mockvllm.server.journal_view import summary, whole
@@ -52,6 +52,7 @@ def guard(key: str | None) -> Any:
 
 
 def router(backend: Backend) -> APIRouter:
+    scale = backend.clock.scale if isinstance(backend.clock, LiveClock) else None
     routes = APIRouter(prefix="/mock", include_in_schema=False, dependencies=[guard(backend.settings.control_key)])
 
     @routes.get("/requests")
@@ -64,7 +65,7 @@ def router(backend: Backend) -> APIRouter:
         entry = backend.journal.find(wanted)
         if entry is None:
             raise HTTPException(404, f"no request {wanted!r} in the journal (it keeps the last {backend.journal.size})")
-        return JSONResponse(whole(entry, backend.journal.block_size))
+        return JSONResponse(whole(entry, backend.journal.block_size, scale))
 
     @routes.post("/reset")
     async def reset() -> dict[str, bool]:
