@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from mockvllm.server.asgi import App
 from mockvllm.server.backend import Backend
+from mockvllm.server.embeddings import EmbeddingServing, dimensions_of, embeds
 from mockvllm.server.endpoints import generation_endpoints
 from mockvllm.server.generation import Generation
 from mockvllm.server.hot import HotRoute
@@ -31,7 +32,7 @@ class Application:
 def build_app(backend: Backend) -> Application:
     """Everything a request passes through, outermost first: layers, hot route, FastAPI."""
     settings, environment = backend.settings, backend.environment
-    endpoints = generation_endpoints(backend)
+    endpoints = endpoints_of(backend)
     routers = routers_of(backend, endpoints)
     fastapi = fastapi_app(settings, routers)
     hot = HotRoute(fastapi, endpoints, settings.root_path or "")
@@ -43,6 +44,14 @@ def build_app(backend: Backend) -> Application:
     known = [route for routes in (fastapi.routes, *(router.routes for router in routers)) for route in routes]
     routes = [(route.path, sorted(route.methods)) for route in known if isinstance(route, Route) and route.methods]
     return Application(compose(hot, settings, keys, access_log), routes)
+
+
+def endpoints_of(backend: Backend) -> dict[str, Generation]:
+    """What the engine is for, by path: a pooling model says nothing."""
+    if not embeds(backend.settings):
+        return generation_endpoints(backend)
+    serving = EmbeddingServing(backend.chat.config, dimensions_of(backend.settings))
+    return {"/v1/embeddings": Generation(backend, serving.prepare)}
 
 
 def routers_of(backend: Backend, endpoints: Mapping[str, Generation]) -> list[APIRouter]:

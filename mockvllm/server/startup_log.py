@@ -7,6 +7,7 @@ from typing import Any, TextIO
 
 from mockvllm.planning.kv_cache import capacity, override_line
 from mockvllm.profiles import NAMES, Profile
+from mockvllm.server.embeddings import embeds
 from mockvllm.server.log_format import LogFormat, Record
 from mockvllm.settings import Environment, Settings
 from mockvllm.settings.derive import Derived
@@ -143,7 +144,8 @@ def engine_config(start: Startup) -> str:
 def frontend(start: Startup) -> Iterator[Record]:
     """What the API server allows and warns about."""
     settings, environment = start.settings, start.environment
-    yield start.record("tasks", "Supported tasks: ['generate']")
+    tasks = ["token_embed", "embed"] if embeds(settings) else ["generate"]
+    yield start.record("tasks", f"Supported tasks: {tasks}")
     if environment.VLLM_ALLOW_RUNTIME_LORA_UPDATING:
         yield start.record(
             "lora",
