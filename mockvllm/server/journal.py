@@ -149,6 +149,9 @@ class Journal(EngineListener):
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries)
 
+    def __reversed__(self) -> Iterator[Entry]:
+        return reversed(self._entries)
+
     def add(self, entry: Entry) -> None:
         if len(self._bodies) == self.size:
             self._forget_oldest_body()

@@ -1,9 +1,11 @@
 """Who may use the control API, and what it lists."""
 
+import asyncio
+
 import httpx
 import pytest
 import support
-from server.harness import CHAT, chat, in_process
+from server.harness import CHAT, chat, in_process, settle
 
 from mockvllm.server.protocol import EXTENSION, Connection
 from mockvllm.server.routes.control import is_local, is_loopback
@@ -92,3 +94,29 @@ async def test_an_entry_says_how_fast_the_clock_is(flags: tuple[str, ...], expec
     async with in_process(*flags) as server:
         await server.client.post(CHAT, json=chat(model="nope"), headers={"X-Request-Id": "r"})
         assert (await server.journal("r"))["time_scale"] == expected
+
+
+async def test_a_list_has_the_newest_of_a_state_and_no_more_than_its_limit() -> None:
+    async with in_process("--max-num-seqs", "1") as server:
+        running = [asyncio.ensure_future(server.client.post(CHAT, json=chat(max_tokens=2))) for _ in range(2)]
+        await settle()
+        for number in range(120):
+            await server.client.post(CHAT, json=chat(model="nope"), headers={"X-Request-Id": str(number)})
+
+        async def listed(**params: object) -> list[str | None]:
+            response = await server.client.get("/mock/requests", params=params)
+            return [row["request_id"] or row["state"] for row in response.json()["requests"]]
+
+        assert await listed() == [str(number) for number in range(20, 120)]
+        assert await listed(limit=2) == ["118", "119"]
+        assert await listed(limit=0) == []
+        assert len(await listed(limit=1000)) == 122
+        assert await listed(state="rejected", limit=1) == ["119"]
+        assert await listed(state="running") == ["running"]
+        assert await listed(state="queued", limit=2) == ["queued"]
+        assert await listed(state="finished") == []
+        assert (await server.client.get("/mock/requests?limit=-1")).status_code == 400
+        assert "limit" in (await server.client.get("/mock/requests?limit=many")).text
+        await server.advance(60)
+        await asyncio.gather(*running)
+        assert await listed(state="finished") == ["finished"] * 2

@@ -2,9 +2,10 @@
 
 import hmac
 import ipaddress
+from itertools import islice
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, HTTPException, Request
+from fastapi import APIRouter, Body, Depends, HTTPException, Query, Request
 from fastapi.responses import JSONResponse
 
 from mockvllm.clock import LiveClock, ManualClock
@@ -13,6 +14,8 @@ from mockvllm.server.backend import Backend
 from mockvllm.server.journal_view import summary, whole
 from mockvllm.server.layers.auth import bearer
 from mockvllm.server.protocol import connection
+
+LIMIT = 100  # entries in a list, unless it is asked for more: each takes some 30 us of the loop
 
 
 def is_loopback(peer: str | None) -> bool:
@@ -56,9 +59,10 @@ def router(backend: Backend) -> APIRouter:
     routes = APIRouter(prefix="/mock", include_in_schema=False, dependencies=[guard(backend.settings.control_key)])
 
     @routes.get("/requests")
-    async def requests(state: str | None = None) -> JSONResponse:
-        rows = [summary(entry) for entry in backend.journal]
-        return JSONResponse({"requests": [row for row in rows if state in (None, row["state"])]})
+    async def requests(state: str | None = None, limit: Annotated[int, Query(ge=0)] = LIMIT) -> JSONResponse:
+        """The newest that are in this state, newest last."""
+        found = (entry for entry in reversed(backend.journal) if state is None or entry.state == state)
+        return JSONResponse({"requests": [summary(entry) for entry in islice(found, limit)][::-1]})
 
     @routes.get("/requests/{wanted}")
     async def request(wanted: str) -> JSONResponse:
