@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Literal
 
 from mockvllm.wire.fields import RequestObject
 from mockvllm.wire.generation_request import GenerationRequest
-from mockvllm.wire.messages import ChatMessage, are_plain, check_tool_calls
+from mockvllm.wire.messages import ChatMessage, are_plain, check_tool_calls, shape
 
 
 class FunctionDefinition(RequestObject):
@@ -45,6 +45,7 @@ class ChatCompletionRequest(GenerationRequest):
 
     proofs: ClassVar = {"messages": are_plain}
     before: ClassVar = {"messages": check_tool_calls}
+    shapes: ClassVar = {"messages": shape}
     behind: ClassVar = {
         None: ("messages",),
         "logprobs": ("top_logprobs",),

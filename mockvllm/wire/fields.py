@@ -4,14 +4,14 @@ A model is a class of annotations (what pydantic validates) and defaults. The ou
 the same fields: lax coercion, failures in the order of the fields, unknown fields ignored.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, FailFast, TypeAdapter, ValidationError
 
-from mockvllm.wire.validation import Failure, bad_request, failures
+from mockvllm.wire.validation import Failure, Shape, bad_request, element_failures, failures
 
 _ATOMS = frozenset((str, int, float, bool, NoneType))
 
@@ -34,10 +34,14 @@ class Field:
     """One field. `proof` tells cheaply that a value is valid as it stands.
 
     `before` and `after` see the value around its validation, may change it, and raise what vLLM itself refuses.
+    `shape`, of a field that is a list: what decides how many failures an element has (see `element_failures`).
     """
 
-    def __init__(self, annotation: Any, proof: Proof | None, before: Hook | None, after: Hook | None) -> None:
+    def __init__(
+        self, annotation: Any, proof: Proof | None, before: Hook | None, after: Hook | None, shape: Shape | None = None
+    ) -> None:
         self.annotation = annotation
+        self.shape = shape
         self.exact = _exact_types(annotation)
         self.proof = proof
         self.before = before or _same
@@ -49,22 +53,41 @@ class Field:
             return value
         return self.after(self._adapter.validate_python(self.before(value), from_attributes=True))
 
+    def failures(self, value: Any, name: str) -> list[Failure]:
+        """What is wrong with a value of the field `name`. Raises what the hooks raise."""
+        try:
+            self.validate(value)
+        except ValidationError as error:
+            if self.shape is None or not isinstance(value, list):
+                return failures(error, name)
+            return element_failures(self._element, self.before(value), self.shape, name)
+        return []
+
     @cached_property
     def _adapter(self) -> TypeAdapter[Any]:
-        config = None if isinstance(self.annotation, type) else ConfigDict(extra="allow")
-        return TypeAdapter(self.annotation, config=config)
+        # the elements of a list that has a shape are looked at one by one once it is known to be wrong
+        return _adapter(self.annotation if self.shape is None else Annotated[self.annotation, FailFast()])
+
+    @cached_property
+    def _element(self) -> TypeAdapter[Any]:
+        return _adapter(get_args(self.annotation)[0])
+
+
+def _adapter(annotation: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(annotation, config=None if isinstance(annotation, type) else ConfigDict(extra="allow"))
 
 
 class RequestModel:
     """An instance has the defaults of its class as attributes; `given` holds the fields that the client sent.
 
-    `proofs`, `before` and `after` give a field, by its name, what `Field` calls so. `behind`: fields that do not stand
-    where they are declared but behind another (None: first).
+    `proofs`, `before`, `after` and `shapes` give a field, by its name, what `Field` calls so. `behind`: fields that do
+    not stand where they are declared but behind another (None: first).
     """
 
     proofs: ClassVar[Mapping[str, Proof]] = {}
     before: ClassVar[Mapping[str, Hook]] = {}
     after: ClassVar[Mapping[str, Hook]] = {}
+    shapes: ClassVar[Mapping[str, Shape]] = {}
     behind: ClassVar[Mapping[str | None, Sequence[str]]] = {}
     _fields: ClassVar[Mapping[str, Field]] = {}
     _required: ClassVar[frozenset[str]]
@@ -80,10 +103,14 @@ class RequestModel:
         if not cls._fields:
             hints = get_type_hints(cls, include_extras=True)
             names = _placed([name for name in hints if name not in RequestModel.__annotations__], cls.behind)
-            proof, before, after = cls.proofs.get, cls.before.get, cls.after.get
-            cls._fields = {name: Field(hints[name], proof(name), before(name), after(name)) for name in names}
+            cls._fields = {name: cls._field(name, hints[name]) for name in names}
             cls._required = frozenset(name for name in names if not hasattr(cls, name))
         return cls._fields
+
+    @classmethod
+    def _field(cls, name: str, annotation: Any) -> Field:
+        proof, before, after, shape = cls.proofs.get, cls.before.get, cls.after.get, cls.shapes.get
+        return Field(annotation, proof(name), before(name), after(name), shape(name))
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -107,26 +134,25 @@ class RequestModel:
                 if field is not None:
                     given[name] = value if type(value) in field.exact else field.validate(value)
         except ValidationError:
-            raise bad_request(list(cls._failures(body, fields))) from None
+            raise bad_request(cls._failures(body, fields)) from None
         if not cls._required <= given.keys():
-            raise bad_request(list(cls._failures(body, fields)))
+            raise bad_request(cls._failures(body, fields))
         return request
 
     @classmethod
-    def failures(cls, body: Mapping[str, Any]) -> Iterator[Failure]:
+    def failures(cls, body: Mapping[str, Any]) -> list[Failure]:
         """Everything that is wrong with `body`."""
         return cls._failures(body, cls.fields())
 
     @classmethod
-    def _failures(cls, body: Mapping[str, Any], fields: Mapping[str, Field]) -> Iterator[Failure]:
+    def _failures(cls, body: Mapping[str, Any], fields: Mapping[str, Field]) -> list[Failure]:
+        found: list[Failure] = []
         for name, field in fields.items():
             if name in body:
-                try:
-                    field.validate(body[name])
-                except ValidationError as error:
-                    yield from failures(error, name)
+                found += field.failures(body[name], name)
             elif name in cls._required:
-                yield Failure("missing", (name,), "Field required", body)
+                found.append(Failure("missing", (name,), "Field required", body))
+        return found
 
 
 def _placed(names: Sequence[str], behind: Mapping[str | None, Sequence[str]]) -> list[str]:

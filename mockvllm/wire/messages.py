@@ -4,10 +4,12 @@ The names of the types and the order of their fields show in error texts:
 `body.messages.0.ChatCompletionDeveloperMessageParam.role`.
 """
 
-from collections.abc import Iterable
-from typing import Any, Literal, Required
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any, Literal, Required, get_args, get_origin, get_type_hints
 
-from typing_extensions import TypedDict
+from pydantic import BaseModel
+from typing_extensions import TypedDict, is_typeddict
 
 from mockvllm.wire.content_parts import (
     ChatCompletionContentPartRefusalParam,
@@ -137,6 +139,38 @@ def are_plain(messages: object) -> bool:
         if type(message.get("role")) is not str or type(message.get("content")) is not str:
             return False
     return True
+
+
+_SHAPE_DEPTH = 1  # pydantic looks into the message, and into the objects and lists that are its fields
+
+
+def shape(value: object, depth: int = 0) -> object:
+    """What decides how many failures a message has: all of it but texts, numbers, and keys that no type has."""
+    if isinstance(value, str):  # not every text that is not ASCII is one to pydantic: half a surrogate pair
+        return value if value in _words() or not value.isascii() else str
+    if depth <= _SHAPE_DEPTH and isinstance(value, dict):
+        return frozenset((key, shape(inner, depth + 1)) for key, inner in value.items() if key in _words())
+    if depth <= _SHAPE_DEPTH and isinstance(value, list):
+        return tuple(shape(inner, depth + 1) for inner in value)
+    return type(value)
+
+
+@cache
+def _words() -> frozenset[str]:
+    return frozenset(_words_of(ChatMessage))
+
+
+def _words_of(hint: Any) -> Iterator[str]:
+    """The keys and the literals of a type and of those within it."""
+    if get_origin(hint) is Literal:
+        yield from get_args(hint)
+    elif is_typeddict(hint) or (isinstance(hint, type) and issubclass(hint, BaseModel)):
+        for name, inner in get_type_hints(hint).items():
+            yield name
+            yield from _words_of(inner)
+    else:
+        for inner in get_args(hint):
+            yield from _words_of(inner)
 
 
 def check_tool_calls(messages: object) -> object:

@@ -1,7 +1,7 @@
 """Requests and responses of /tokenize and /detokenize (vLLM 0.30-0.33)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -9,7 +9,7 @@ from mockvllm.wire.chat_request import ChatCompletionToolsParam
 from mockvllm.wire.checks import check_generation_prompt, run_checks
 from mockvllm.wire.fields import RequestModel
 from mockvllm.wire.jsontext import compact
-from mockvllm.wire.messages import ChatMessage
+from mockvllm.wire.messages import ChatMessage, shape
 from mockvllm.wire.validation import bad_request
 
 TokenId = Annotated[int, Field(ge=0, le=2**63 - 1)]
@@ -23,6 +23,8 @@ class TokenizeCompletionRequest(RequestModel):
 
 
 class TokenizeChatRequest(RequestModel):
+    shapes: ClassVar = {"messages": shape}
+
     model: str | None = None
     messages: list[ChatMessage]
     add_generation_prompt: bool = True
@@ -43,11 +45,11 @@ class DetokenizeRequest(RequestModel):
 
 def parse_tokenize(body: Mapping[str, Any]) -> TokenizeCompletionRequest | TokenizeChatRequest:
     """Whichever of both the body is. Raises APIError with what is wrong with it as the one and as the other."""
-    wrong = list(TokenizeCompletionRequest.failures(body))
+    wrong = TokenizeCompletionRequest.failures(body)
     if not wrong:
         return TokenizeCompletionRequest.parse(body)
     run_checks(body, (("continue_final_message", check_generation_prompt),))
-    wrong_too = list(TokenizeChatRequest.failures(body))
+    wrong_too = TokenizeChatRequest.failures(body)
     if wrong_too:
         raise bad_request([*wrong, *wrong_too])
     return TokenizeChatRequest.parse(body)

@@ -1,10 +1,10 @@
 """Validation errors as vLLM words them: 400 `Bad Request`, one line for each of at most ten failures."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from mockvllm.wire.errors import APIError, SchemaError, invalid
 
@@ -39,11 +39,47 @@ class Failure(NamedTuple):
     ctx: dict[str, Any] | None = None
 
 
-def failures(error: ValidationError, *prefix: int | str) -> Iterable[Failure]:
+_NOT_SHOWN = Failure("", (), "", None)
+
+Shape = Callable[[Any], object]
+"""What (hashable) decides how many failures a value has."""
+
+
+def failures(error: ValidationError, *prefix: int | str) -> list[Failure]:
     """pydantic's failures, below `prefix`."""
-    for detail in error.errors(include_url=False):
-        loc = (*prefix, *detail["loc"])
-        yield Failure(detail["type"], loc, detail["msg"], detail["input"], detail.get("ctx"))
+    return [
+        Failure(detail["type"], (*prefix, *detail["loc"]), detail["msg"], detail["input"], detail.get("ctx"))
+        for detail in error.errors(include_url=False)
+    ]
+
+
+def element_failures(
+    element: TypeAdapter[Any], values: Sequence[Any], shape: Shape, *prefix: int | str
+) -> list[Failure]:
+    """The failures of a list's elements. Those that are not shown have no text; equal shapes are counted once."""
+    found: list[Failure] = []
+    shown = 0
+    while shown < len(values) and len(found) < MAX_SHOWN:
+        error = _error(element, values[shown])
+        found += failures(error, *prefix, shown) if error else ()
+        shown += 1
+    counts: dict[object, int] = {}
+    num_others = 0
+    for value in values[shown:]:
+        kind = shape(value)
+        if kind not in counts:
+            error = _error(element, value)
+            counts[kind] = error.error_count() if error else 0
+        num_others += counts[kind]
+    return found + [_NOT_SHOWN] * num_others
+
+
+def _error(adapter: TypeAdapter[Any], value: object) -> ValidationError | None:
+    try:
+        adapter.validate_python(value, from_attributes=True)
+    except ValidationError as error:
+        return error
+    return None
 
 
 def pydantic_s_own(error: ValidationError) -> APIError:

@@ -36,7 +36,7 @@ def outcome(body: dict[str, Any]) -> Any:
     try:
         model = Model.model_validate(body, from_attributes=True)
     except ValidationError as error:
-        return bad_request(list(failures(error))).message
+        return bad_request(failures(error)).message
     return {name: getattr(model, name) for name in body if name != "messages"}
 
 
