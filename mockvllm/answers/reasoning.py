@@ -3,6 +3,7 @@
 A tag is one token of its model, so a tag is never spread over two deltas.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -11,6 +12,7 @@ from mockvllm.answers.tool_calls import MessageDelta
 START = "<think>"
 END = "</think>"
 TOOL_CALL = "<tool_call>"
+_QWEN3_END = re.compile(f"{END}|{TOOL_CALL}")
 
 Split = tuple[str | None, str | None]
 """A text as (reasoning, content)."""
@@ -101,11 +103,11 @@ class Qwen3ReasoningParser:
 
     def _split(self, text: str) -> tuple[str, str | None]:
         """Content None: the reasoning does not end here."""
-        reasoning, tag, content = _behind_start(text).partition(END)
-        if tag:
-            return reasoning, content
-        reasoning, tag, call = reasoning.partition(TOOL_CALL)
-        return reasoning, tag + call if tag else None
+        end = _QWEN3_END.search(text)
+        if end is None:
+            return text.replace(START, ""), None
+        reasoning = text[: end.start()].replace(START, "")
+        return reasoning, text[end.end() if end[0] == END else end.start() :]
 
 
 class _TokensBetweenTags:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache, partial
 from itertools import chain, islice
 from typing import Any
@@ -36,8 +37,9 @@ def instance_text(schema: str) -> str:
 
 def instance(schema: object) -> Any:
     """Raises UnsatisfiableError."""
-    for value in _Instances(schema).some(schema):
-        return value
+    with suppress(RecursionError):
+        for value in _Instances(schema).some(schema):
+            return value
     raise UnsatisfiableError(f"no instance was found of the schema {json.dumps(schema)[:200]}")
 
 

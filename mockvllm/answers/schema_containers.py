@@ -59,8 +59,10 @@ def _extra_names(flat: Schema, some: Some, taken: set[str]) -> list[str]:
 
 
 def _object(flat: Schema, some: Some, names: list[str]) -> dict[str, Any] | None:
+    """In the order of `properties`, which grammars insist on."""
     made = {}
-    for name in names:
+    known = [name for name in flat.get("properties", {}) if name in names]
+    for name in dict.fromkeys((*known, *names)):
         value = next(some(_schema_of(flat, name)), _NOTHING)
         if value is _NOTHING:
             return None

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from mockvllm.answers.schema_flat import each
+from mockvllm.answers.schema import UnsatisfiableError, instance_text
+from mockvllm.answers.schema_flat import each, types_of
 from mockvllm.answers.structured_tag import structural_tag_grammar
 from mockvllm.answers.structured_text import shortest
 
@@ -39,6 +41,9 @@ def constraint(kind: str, value: Any, *, any_whitespace: bool = True) -> Constra
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"Invalid grammar specification: {error}") from None
     problem = _problem(grammar)
+    if problem and kind == "json" and not _handed_to_guidance(parsed):
+        grammar = _schema_grammar(parsed, any_whitespace, lenient=True)
+        problem = _problem(grammar) and problem
     if problem:
         raise ValueError(f"Grammar error: {problem}")
     return Constraint(kind, parsed, grammar)
@@ -53,8 +58,7 @@ def _grammar(kind: str, value: Any, any_whitespace: bool) -> str:
     import llguidance  # an optional package
 
     if kind in ("json", "json_object"):
-        schema = {"type": "object"} if kind == "json_object" else value
-        return llguidance.LLMatcher.grammar_from_json_schema(schema, {"whitespace_flexible": any_whitespace})
+        return _schema_grammar({"type": "object"} if kind == "json_object" else value, any_whitespace)
     if kind == "structural_tag":
         return structural_tag_grammar(value)
     if kind == "choice":
@@ -62,11 +66,60 @@ def _grammar(kind: str, value: Any, any_whitespace: bool) -> str:
     return llguidance.grammar_from("regex" if kind == "regex" else "grammar", value)
 
 
+def _schema_grammar(schema: Any, any_whitespace: bool, *, lenient: bool = False) -> str:
+    """`lenient`: keywords that are not known constrain nothing."""
+    from llguidance import LLMatcher
+
+    return LLMatcher.grammar_from_json_schema(schema, {"whitespace_flexible": any_whitespace, "lenient": lenient})
+
+
+def _handed_to_guidance(schema: object) -> bool:
+    """Whether vLLM's first backend, xgrammar, leaves the schema to the second (`backend` auto).
+
+    Elsewhere it ignores the keywords that it does not know, where guidance refuses them.
+    """
+    if isinstance(schema, list):
+        return any(map(_handed_to_guidance, schema))
+    if not isinstance(schema, dict):
+        return False
+    types = types_of(schema.get("type"))
+    own = any(type_ in types and not keywords.isdisjoint(schema) for type_, keywords in _NOT_FOR_XGRAMMAR.items())
+    odd = "string" in types and schema.get("format", "date") not in _XGRAMMAR_FORMATS
+    return own or odd or any(map(_handed_to_guidance, schema.values()))
+
+
+_NOT_FOR_XGRAMMAR = {
+    **dict.fromkeys(("integer", "number"), frozenset(("multipleOf",))),
+    "array": frozenset(("uniqueItems", "contains", "minContains", "maxContains")),
+    "object": frozenset(("patternProperties", "propertyNames")),
+}
+_XGRAMMAR_FORMATS = frozenset(
+    (
+        "email", "date", "time", "date-time", "duration", "ipv4", "ipv6", "hostname", "uuid", "uri", "uri-reference",
+        "uri-template", "json-pointer", "relative-json-pointer",
+    )
+)  # fmt: skip
+
+
 @lru_cache(maxsize=256)
 def _problem(grammar: str) -> str:
     from llguidance import LLMatcher
 
     return LLMatcher.validate_grammar(grammar)
+
+
+def default_text(wanted: Constraint, limit: int) -> str | None:
+    """What to say when nobody says anything, in about `limit` characters; None: any text will do."""
+    if wanted.kind == "choice":
+        return str(wanted.value[0])
+    if wanted.kind == "json_object":
+        return "{}"
+    if wanted.kind == "structural_tag":
+        return None
+    if wanted.kind == "json":
+        with suppress(UnsatisfiableError):
+            return instance_text(json.dumps(wanted.value))
+    return shortest(wanted.grammar, limit, wanted.value if isinstance(wanted.value, str) else "").text
 
 
 def string_like(schema: Mapping[str, Any]) -> Iterator[str]:

@@ -15,6 +15,21 @@ def structural_tag_grammar(tag: Mapping[str, Any]) -> str:
     return "\n".join((f"start: {start}", *writer.rules))
 
 
+def as_format(kind: str, value: Any) -> dict[str, Any]:
+    """Any other constraint as a part of a structural tag."""
+    if kind == "choice":
+        return {"type": "or", "elements": [{"type": "const_string", "value": text} for text in value]}
+    if kind == "regex":
+        return {"type": "regex", "pattern": value}
+    if kind == "grammar":
+        return {"type": "grammar", "grammar": value}
+    if kind == "structural_tag":
+        tag_ = json.loads(value)
+        return dict(tag_["format"] if "format" in tag_ else _legacy(tag_))
+    schema = {"type": "object"} if kind == "json_object" else json.loads(value) if isinstance(value, str) else value
+    return {"type": "json_schema", "json_schema": schema}
+
+
 def triggered_tags(tags: Sequence[Format], triggers: Sequence[str], **options: Any) -> dict[str, Any]:
     """Free text in which a trigger begins one of the tags."""
     return {"type": "triggered_tags", "triggers": triggers, "tags": tags, **options}

@@ -1,13 +1,18 @@
 """/v1/chat/completions: how its requests are read, and how its answers look."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+from mockvllm.answers.directives import Directive
 from mockvllm.answers.prompt import last_user_text
+from mockvllm.answers.reasoning import END, START
+from mockvllm.answers.speaker import SENTENCE
 from mockvllm.engine import Request
 from mockvllm.server.chat_parsers import ChatParsers
 from mockvllm.server.chat_prompt import ChatPrompts
 from mockvllm.server.chat_response import ChatResponses
+from mockvllm.server.chat_tools import ChatTools
 from mockvllm.server.draft import Draft, Prompt
 from mockvllm.server.serving import Response, Serving
 from mockvllm.server.serving_options import ServingConfig
@@ -16,6 +21,7 @@ from mockvllm.wire.checks import check_body
 from mockvllm.wire.context import Asked, asked
 from mockvllm.wire.features import check_tool_parser
 
+_BINDING = frozenset(("tools", "response_format", "structured_outputs"))
 _FEATURES = frozenset(("tools", "chat_template", "chat_template_kwargs", "media_io_kwargs", "mm_processor_kwargs"))
 """Fields for which the server must have been started."""
 
@@ -27,6 +33,7 @@ class ChatServing(Serving[ChatCompletionRequest]):
         super().__init__(config)
         self._prompts = ChatPrompts(config)
         self.parsers = ChatParsers(config)
+        self._tools = ChatTools(config, self.parsers.tool_format)
         self._responses = ChatResponses(config, self.scripting, self.parsers)
 
     def parse(self, fields: Mapping[str, Any]) -> ChatCompletionRequest:
@@ -55,6 +62,25 @@ class ChatServing(Serving[ChatCompletionRequest]):
             values["num_logprobs"] = top or 0
         if request.echo and top and request.prompt_logprobs is None:
             values["prompt_logprobs"] = top
+
+    def bind(self, request: ChatCompletionRequest, prompt: Prompt) -> None:
+        """Tools bind an answer to their calls; a grammar holds behind the reasoning."""
+        if _BINDING.isdisjoint(request.given):
+            return
+        self._tools.bind(request, prompt.values)
+        if self.parsers.reasons(request, prompt.text):
+            prompt.values["reasoning_end"] = END
+
+    def unscripted(self, request: ChatCompletionRequest, prompt: Prompt) -> Directive | None:
+        """A call, or what a grammar wants; behind reasoning, if the answer begins with that."""
+        if _BINDING.isdisjoint(request.given):
+            return None
+        said = self._tools.call(request, prompt) or super().unscripted(request, prompt)
+        if said is None or "reasoning_end" not in prompt.values:
+            return said
+        if self.config.answer != "sentence":
+            return None  # all of another answer is reasoning, which nothing binds
+        return replace(said, say=f"{START}{SENTENCE}{END}{said.say}")
 
     def response(self, draft: Draft[ChatCompletionRequest], choices: Sequence[Request]) -> Response:
         return self._responses.make(draft, choices)

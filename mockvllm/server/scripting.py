@@ -10,6 +10,7 @@ from mockvllm.answers.masks import TokenMask, bad_word_tokens, split_logit_bias
 from mockvllm.answers.script import Script
 from mockvllm.answers.speaker import Beams, Speaker, Turn
 from mockvllm.answers.tokenizer import Tokenizer
+from mockvllm.server.constraints import under
 from mockvllm.server.draft import Prompt
 from mockvllm.wire.errors import invalid
 from mockvllm.wire.jsontext import escape
@@ -43,13 +44,16 @@ class Scripting:
     def scripts(self, request_id: str, prompt: Prompt, directive: Directive | None) -> Sequence[Script]:
         """One script for each of the `n` choices."""
         values = prompt.values
+        wanted = values.get("constraint") if directive is not None else None
+        if wanted is not None and directive is not None:
+            directive = under(wanted, directive, self._tokenizer, values["max_tokens"])
         turn = Turn(
             request_id,
             prompt.user_text,
             values["skip_special_tokens"],
             values.get("ignore_eos", False),
             values["min_tokens"],
-            self._mask(values),
+            None if wanted else self._mask(values),  # a grammar permits no other masks
             prompt.incomplete,
         )
         if values.get("use_beam_search"):

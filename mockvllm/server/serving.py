@@ -4,10 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import astuple
 from typing import Any, ClassVar, Generic, Protocol
 
+from mockvllm.answers.directives import Directive
 from mockvllm.answers.output import NO_STOP, Output, StopRules
 from mockvllm.answers.script import Script
 from mockvllm.answers.tokenizer import cut
 from mockvllm.engine import RepetitionDetection, Request
+from mockvllm.server.constraints import constraint_of, default_directive
 from mockvllm.server.draft import RANK, Draft, Headers, Prompt, R, integer, priority, response_id
 from mockvllm.server.scripting import Scripting
 from mockvllm.server.serving_options import ServingConfig
@@ -46,7 +48,9 @@ class Serving(Generic[R]):
             config.override_max_tokens,
         )
         self._end_ids = frozenset((tokenizer.eos_token_id, *tokenizer.extra_end_ids))
-        self._limits = Limits(tokenizer.vocab_size, config.max_logprobs)
+        self._limits = Limits(
+            tokenizer.vocab_size, config.max_logprobs, bool(config.reasoning_parser), config.wire.max_schema_nesting
+        )
         self._defaults = {**DEFAULTS, **{name: defaults[name] for name in DEFAULTS if name in defaults}}
 
     # --- what an endpoint adds --------------------------------------------------------------------------------------
@@ -70,6 +74,14 @@ class Serving(Generic[R]):
     def add_logprobs(self, request: R, values: dict[str, Any]) -> None:
         """Which log-probabilities are wanted: `num_logprobs`, `prompt_logprobs`."""
         raise NotImplementedError
+
+    def bind(self, request: R, prompt: Prompt) -> None:
+        """What else binds the sampling parameters of a prompt (`prompt.values`)."""
+
+    def unscripted(self, request: R, prompt: Prompt) -> Directive | None:
+        """What to say when nobody says anything; None: the server's answer."""
+        wanted = prompt.values.get("constraint")
+        return None if wanted is None else default_directive(wanted, prompt.values["max_tokens"])
 
     def response(self, draft: Draft[R], choices: Sequence[Request]) -> Response:
         """The shapes of the answer. `choices`: none when the engine refuses the request."""
@@ -108,6 +120,7 @@ class Serving(Generic[R]):
         for prompt in prompts:
             prompt.values = values = self.sampling(request, self.window.max_tokens(ask, len(prompt.token_ids)))
             self.add_logprobs(request, values)
+            self.bind(request, prompt)
         request_id = response_id(self.id_prefix, request.request_id, headers)
         return Draft(request_id, request, now, priority(request, headers), prompts)
 
@@ -126,6 +139,8 @@ class Serving(Generic[R]):
         for index, prompt in enumerate(draft.prompts):
             engine_id = self.engine_id(draft.request_id, index)
             directive = self.scripting.directive(prompt.user_text, fields, headers)
+            if directive is None:
+                directive = self.unscripted(request, prompt)
             said = self.scripting.scripts(engine_id, prompt, directive)
             choices += self._engine_requests(draft, prompt, engine_id, said)
             scripts += said
@@ -187,12 +202,21 @@ class Serving(Generic[R]):
         """What the engine will say against a prompt, if anything."""
         try:
             check_admission(prompt.values, self._limits, len(prompt.token_ids))
+            if "structured_outputs" in prompt.values:
+                self._constrain(prompt.values)
             rank = integer(headers, RANK)
             if rank is not None:
                 check_rank(rank, self.config.data_parallel_size)
         except APIError as error:
             return error
         return None
+
+    def _constrain(self, values: dict[str, Any]) -> None:
+        """Add the `constraint` that the structured outputs stand for. Raises APIError for what is no grammar."""
+        params = values["structured_outputs"]
+        if params is not None:
+            wanted = constraint_of(params, any_whitespace=self.config.any_whitespace)
+            values["constraint"] = wanted._replace(behind=values.get("reasoning_end", ""))
 
     def _engine_requests(
         self, draft: Draft[R], prompt: Prompt, engine_id: str, scripts: Sequence[Script]

@@ -61,6 +61,7 @@ def serving_config(settings: Settings, derived: Derived, profile: Profile) -> Se
         tool_strict_level=settings.tool_strict_level,
         exclude_tools_when_tool_choice_none=settings.exclude_tools_when_tool_choice_none,
         reasoning_parser=settings.reasoning_parser,
+        any_whitespace=not settings.structured_outputs_config.get("disable_any_whitespace", False),
         data_parallel_size=settings.data_parallel_size,
         usage=UsageRules(
             settings.enable_prompt_tokens_details, settings.enable_per_request_metrics, derived.block_size

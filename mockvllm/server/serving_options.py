@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from mockvllm.answers.prompt import PlainRenderer, Renderer
 from mockvllm.answers.tokenizer import Tokenizer
@@ -42,9 +42,10 @@ class ServingConfig:
     trust_request_mm_kwargs: bool = False
     enable_auto_tool_choice: bool = False
     tool_call_parser: str | None = None
-    tool_strict_level: str | None = None
+    tool_strict_level: Literal["auto", "function", "parameter"] | None = None
     exclude_tools_when_tool_choice_none: bool = False
     reasoning_parser: str = ""
+    any_whitespace: bool = True
     data_parallel_size: int = 1
     usage: UsageRules = NO_USAGE_DETAILS
     system_fingerprint: str | None = None

@@ -1,6 +1,8 @@
 """What vLLM's engine checks when it admits a request; in a stream these errors come after HTTP 200, as an event."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +20,16 @@ _WATCHED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the model and the server's flags allow. `max_logprobs` -1: as many as the vocabulary has."""
+    """What the model, the server's flags and the release allow.
+
+    `max_logprobs` -1: as many as the vocabulary has. `reasons`: thinking may have a budget. `max_schema_nesting`: how
+    deep the objects and arrays of a JSON schema may nest, 0: as they will.
+    """
 
     vocab_size: int
     max_logprobs: int = 20
+    reasons: bool = False
+    max_schema_nesting: int = 0
 
 
 def check_admission(values: Mapping[str, Any], limits: Limits, num_prompt_tokens: int) -> None:
@@ -53,8 +61,9 @@ def _check_values(values: Mapping[str, Any], limits: Limits) -> None:
     _check_vocabulary("logit_bias", map(int, values.get("logit_bias") or ()), vocab_size)
     _check_vocabulary("stop_token_ids", values.get("stop_token_ids") or (), vocab_size)
     _check_allowed_token_ids(values.get("allowed_token_ids"), vocab_size)
-    _check_structured_outputs(values.get("structured_outputs"))
-    _check_thinking_token_budget(values.get("thinking_token_budget"))
+    _check_structured_outputs(values.get("structured_outputs"), limits.max_schema_nesting)
+    if not limits.reasons:
+        _check_thinking_token_budget(values.get("thinking_token_budget"))
 
 
 def _check_logprobs(what: str, parameter: str, wanted: int | None, limits: Limits) -> None:
@@ -91,7 +100,7 @@ def _check_allowed_token_ids(token_ids: list[int] | None, vocab_size: int) -> No
         raise invalid("allowed_token_ids contains out-of-vocab token id!", "allowed_token_ids", token_ids)
 
 
-def _check_structured_outputs(params: StructuredOutputsParams | None) -> None:
+def _check_structured_outputs(params: StructuredOutputsParams | None, max_nesting: int) -> None:
     if params is None:
         return
     if params.choice == []:
@@ -104,6 +113,26 @@ def _check_structured_outputs(params: StructuredOutputsParams | None) -> None:
         raise invalid(f"{problem}; omit structured_outputs to disable structured outputs")
     if params.regex is not None and "\0" in params.regex:
         raise invalid("structured_outputs.regex must not contain a NUL character ('\\x00')")
+    if max_nesting and params.json is not None and nesting(_parsed(params.json)) > max_nesting:
+        levels = f"objects and arrays may nest at most {max_nesting} levels"
+        raise invalid(f"The JSON schema is nested too deeply: {levels}")
+
+
+def _parsed(schema: str | dict[str, Any]) -> object:
+    """What is no JSON is refused where grammars are made."""
+    with suppress(ValueError):
+        return json.loads(schema) if isinstance(schema, str) else schema
+    return None
+
+
+def nesting(value: object) -> int:
+    """How many objects and arrays stand in each other, at the deepest place."""
+    level: list[object] = [value]
+    depth = 0
+    while level := [inner for inner in level if isinstance(inner, dict | list)]:
+        level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer)]
+        depth += 1
+    return depth
 
 
 def _check_thinking_token_budget(budget: int | None) -> None:

@@ -87,7 +87,9 @@ def test_a_piece_of_several_tokens_may_hold_the_end(name: str, piece: str, delta
         ("qwen3", {"enable_thinking": True}, "a</think>b", ("a", "b")),
         ("qwen3", {}, "</think>", (None, None)),
         ("qwen3", {}, "a<tool_call>{}", ("a", "<tool_call>{}")),
-        ("qwen3", {}, "<tool_call>{}</think>x", ("<tool_call>{}", "x")),
+        ("qwen3", {}, "<tool_call>{}</think>x", (None, "<tool_call>{}</think>x")),
+        ("qwen3", {}, "a<think>b</think>c<think>", ("ab", "c<think>")),
+        ("deepseek_r1", {}, "a<think>b</think>c<think>", ("b", "c<think>")),
     ],
 )
 def test_a_whole_text(name: str, variables: Mapping[str, object], text: str, split: Split) -> None:
