@@ -43,7 +43,7 @@ class ChatTemplate:
         names = {**self._special_tokens, **(how.variables or {}), **given}
         try:
             prompt = self._template.render(names, add_generation_prompt=how.add_generation_prompt)
-        except TemplateError as error:
+        except (TemplateError, TypeError, OverflowError) as error:  # vLLM takes all of these for the client's
             raise ValueError(str(error)) from None
         return _cut_behind(prompt, messages[-1]["content"]) if how.continue_final_message else prompt
 

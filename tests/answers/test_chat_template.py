@@ -80,6 +80,7 @@ def test_filters_names_and_white_space_are_those_of_transformers(source: str, te
         ("{{ raise_exception('no me gusta') }}", "no me gusta"),
         ("{{ messages[0].content.nope.nope }}", "has no attribute 'nope'"),
         ("{{ messages.append(1) }}", "unsafe"),
+        ("{{ messages[0].content + none }}", "can only concatenate str"),
     ],
 )
 def test_what_a_template_says_against_messages_is_an_error(source: str, message: str) -> None:
