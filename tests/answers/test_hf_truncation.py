@@ -1,6 +1,5 @@
 """Prompts cut to a length, and prompts that end within a character."""
 
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
