@@ -16,6 +16,7 @@ from mockvllm.server.generation import Generation
 from mockvllm.server.hot import HotRoute
 from mockvllm.server.layers import compose
 from mockvllm.server.layers.access_log import AccessLog
+from mockvllm.server.openapi import DocumentedAPI
 from mockvllm.server.routes import absent, control, elastic_ep, messages, metrics, models, probes, responses, tokenize
 from mockvllm.server.validation_errors import answer_validation_error
 from mockvllm.settings import Settings
@@ -74,7 +75,7 @@ def routers_of(backend: Backend, endpoints: Mapping[str, Generation]) -> list[AP
 def fastapi_app(settings: Settings, routers: Sequence[APIRouter]) -> FastAPI:
     """FastAPI has every route, the hot ones included: its OpenAPI document is whole."""
     docs: dict[str, Any] = {"openapi_url": None} if settings.disable_fastapi_docs else {}
-    app = FastAPI(**docs, exception_handlers={RequestValidationError: answer_validation_error})
+    app = DocumentedAPI(**docs, exception_handlers={RequestValidationError: answer_validation_error})
     app.root_path = settings.root_path or ""
     for router in routers:
         app.include_router(router)
