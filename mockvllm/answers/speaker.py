@@ -31,6 +31,8 @@ class Turn(NamedTuple):
     mask: TokenMask | None = None
     before: Sequence[int] = ()
     """The last tokens of the prompt, if the text of what is said depends on them."""
+    seed: int | None = None
+    """The request's own: what is drawn then depends on it and `user_text` alone, on no id and no server."""
 
 
 class Beams(NamedTuple):
@@ -134,7 +136,8 @@ class Speaker:
         return Plan(first, self._cycle, end_token=end_token or not first)
 
     def _random_words(self, turn: Turn, index: int) -> str:
-        rng = random.Random(f"{self._seed}:{turn.request_id}:{index}")
+        drawn_for = (self._seed, turn.request_id) if turn.seed is None else (turn.seed, turn.user_text)
+        rng = random.Random(":".join(map(str, (*drawn_for, index))))
         return " ".join(rng.choices(_VOCABULARY, k=rng.randint(*_RANDOM_WORDS)))
 
     def _make(self, plan: Plan, turn: Turn, source: str) -> Script:

@@ -55,6 +55,7 @@ class Scripting:
             values["min_tokens"],
             None if wanted else self._mask(values),  # a grammar permits no other masks
             prompt.incomplete,
+            values.get("seed"),
         )
         if values.get("use_beam_search"):
             num_tokens = len(prompt.token_ids)

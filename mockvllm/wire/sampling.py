@@ -28,7 +28,7 @@ DEFAULTS: Mapping[str, Any] = {
 SAMPLING_FIELDS = frozenset(
     (
         *DEFAULTS, "allowed_token_ids", "bad_words", "ignore_eos", "logit_bias", "logprob_token_ids", "prompt_logprobs",
-        "length_penalty", "stop", "stop_token_ids", "thinking_token_budget", "use_beam_search", "vllm_xargs",
+        "length_penalty", "seed", "stop", "stop_token_ids", "thinking_token_budget", "use_beam_search", "vllm_xargs",
     )
 )  # fmt: skip
 """The fields of a request that are sampling parameters, `max_tokens` aside."""

@@ -67,6 +67,16 @@ def test_random_depends_on_seed_request_and_choice_alone() -> None:
     assert all(16 <= len(text.split()) <= 128 for text in texts)
 
 
+def test_with_a_seed_of_its_own_a_request_gives_the_same_words_whatever_its_id() -> None:
+    seeded = TURN._replace(seed=7)
+    text = said(speaker("random").script(seeded))
+    assert text == said(speaker("random", seed=1).script(seeded._replace(request_id="other")))
+    others = (seeded._replace(seed=0), seeded._replace(user_text="di otra cosa"), seeded._replace(seed=None))
+    texts = {text, said(speaker("random").script(seeded, index=1))}
+    texts |= {said(speaker("random").script(other)) for other in others}
+    assert len(texts) == 5
+
+
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_who_may_not_stop_goes_on(answer: str) -> None:
     script = speaker(answer).script(TURN._replace(ignore_eos=True))

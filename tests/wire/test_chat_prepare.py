@@ -145,6 +145,19 @@ def test_sampling_parameters_shape_what_is_said(
     assert (choice["finish_reason"], choice["stop_reason"]) == (finish_reason, wanted)
 
 
+@pytest.mark.parametrize("seed", [0, 7, -1])
+def test_a_seed_makes_random_answers_repeatable(seed: int) -> None:
+    def answers(**fields: Any) -> list[str]:
+        serving = words(answer="random")
+        bodies = [whole(serving, request_id=request_id, **fields) for request_id in ("uno", "dos")]
+        return [body["choices"][0]["message"]["content"] for body in bodies]
+
+    first, second = answers(seed=seed)
+    assert first == second
+    first, second = answers(seed=None)
+    assert first != second
+
+
 def test_the_server_s_defaults_hold_where_the_request_is_silent() -> None:
     serving = words(default_sampling={"max_tokens": 3, "skip_special_tokens": False, "temperature": 0.0})
     assert whole(serving)["usage"]["completion_tokens"] == 3
