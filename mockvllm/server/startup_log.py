@@ -7,6 +7,7 @@ from typing import Any, TextIO
 
 from mockvllm.planning.kv_cache import capacity, override_line
 from mockvllm.profiles import NAMES, Profile
+from mockvllm.server.console import say
 from mockvllm.server.embeddings import embeds
 from mockvllm.server.log_format import LogFormat, Record
 from mockvllm.settings import Environment, Settings
@@ -197,5 +198,4 @@ def address(settings: Settings, port: int) -> str:
 
 def write(records: Iterable[Record], log_format: LogFormat, stream: TextIO, now: datetime) -> None:
     """Print what the log level lets through, in one write."""
-    stream.write("".join(f"{line}\n" for record in records for line in log_format.lines(record, now)))
-    stream.flush()
+    say(stream, "".join(f"{line}\n" for record in records for line in log_format.lines(record, now)))

@@ -6,6 +6,7 @@ import sys
 from urllib.parse import quote
 
 from mockvllm.server.asgi import App, Message, Receive, Scope, Send, on_start
+from mockvllm.server.console import say
 
 PHRASES = {status.value: f"{status.value} {status.phrase}" for status in http.HTTPStatus}
 
@@ -31,8 +32,7 @@ class AccessLog:
 
     def flush(self) -> None:
         lines, self._lines = self._lines, []
-        sys.stdout.write("".join(lines))
-        sys.stdout.flush()
+        say(sys.stdout, "".join(lines))
 
     def _note(self, scope: Scope, message: Message) -> None:
         self._lines.append(self._prefix + access_line(scope, message["status"]))
