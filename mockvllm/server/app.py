@@ -58,16 +58,18 @@ def endpoints_of(backend: Backend) -> dict[str, Generation]:
 def routers_of(backend: Backend, endpoints: Mapping[str, Generation]) -> list[APIRouter]:
     """The routes, in the order in which vLLM registers them."""
     further = {"/v1/responses": responses.router, "/v1/messages": messages.router}
+    settings, rules = backend.settings, backend.profile.routes
     routers = [probes.router(backend), tokenize.router(backend), models.router(backend)]
+    routers += [absent.decisions(rules), probes.ping()]
     for path, endpoint in endpoints.items():
         routers.append(APIRouter())
         routers[-1].add_api_route(path, endpoint.endpoint, methods=["POST"], response_model=None)
         if path in further:
             routers.append(further[path](backend))
-    routers += [elastic_ep.router(), absent.router(backend.settings, backend.profile.routes)]
-    if not backend.settings.disable_log_stats:
+    routers += [elastic_ep.router(rules), absent.scale_out(settings, rules)]
+    if not settings.disable_log_stats:
         routers.insert(1, metrics.router(backend))
-    if backend.settings.control:
+    if settings.control:
         routers.append(control.router(backend))
     return routers
 

@@ -1,10 +1,11 @@
-"""`/scale_elastic_ep`: checked as vLLM checks it, and refused as it is where nothing can scale (0.30-0.33)."""
+"""Elastic expert parallelism: checked as vLLM checks it, and refused as it is where nothing can scale (0.30-0.33)."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from fastapi import APIRouter
 
+from mockvllm.profiles.routes import RouteRules
 from mockvllm.server.routes.posts import post
 from mockvllm.wire.body import parse_anything
 from mockvllm.wire.errors import APIError
@@ -12,9 +13,15 @@ from mockvllm.wire.errors import APIError
 DRAIN_TIMEOUT = 120  # seconds
 
 
-def router() -> APIRouter:
+def router(rules: RouteRules) -> APIRouter:
     routes = APIRouter()
     routes.add_api_route("/scale_elastic_ep", post(scale), methods=["POST"], response_model=None)
+
+    @routes.post("/is_scaling_elastic_ep")
+    async def is_scaling_elastic_ep() -> dict[str, Any]:
+        idle = {"is_scaling_elastic_ep": False, "phase": "idle"}
+        return {key: idle.get(key) for key in rules.scaling_keys}
+
     return routes
 
 

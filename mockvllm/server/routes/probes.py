@@ -33,15 +33,17 @@ def router(backend: Backend) -> APIRouter:
         """200 with an empty body."""
         return Response(status_code=200)
 
+    return routes
+
+
+def ping() -> APIRouter:
+    """SageMaker's name for /health."""
+    routes = APIRouter()
+
     @routes.get("/ping", response_class=Response)
     @routes.post("/ping", response_class=Response)
-    async def ping() -> Response:
-        """SageMaker's name for /health."""
+    async def answer() -> Response:
+        """200 with an empty body."""
         return Response(status_code=200)
-
-    @routes.post("/is_scaling_elastic_ep")
-    async def is_scaling_elastic_ep() -> dict[str, Any]:
-        idle = {"is_scaling_elastic_ep": False, "phase": "idle"}
-        return {key: idle.get(key) for key in backend.profile.routes.scaling_keys}
 
     return routes
