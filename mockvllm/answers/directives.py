@@ -3,10 +3,14 @@
 import json
 import re
 from dataclasses import dataclass
+from reprlib import repr as shown
 from typing import Any
 
 _SAY = re.compile(r"\[\[say\]\](.*?)\[\[/say\]\]", re.DOTALL)
 _MOCK = "[[mock "
+_KEYS = ("say", "finish")
+_NAMES = {"mock": "[[mock ...]]", "header": "X-Mock-Script", "body": "mock"}
+"""What a script's client calls the place where it stands, by its source."""
 _THINK = {"‹think›": "<think>", "‹/think›": "</think>"}  # a gateway may strip or refuse the real tags in a prompt
 
 
@@ -31,30 +35,46 @@ def in_prompt(text: str) -> Directive | None:
     return Directive("eos") if "[[eos]]" in text else None
 
 
+def in_header(value: bytes) -> Directive:
+    """The directive of the header `X-Mock-Script`. ValueError: it is malformed."""
+    try:
+        script = json.loads(value)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{_NAMES['header']} holds no JSON: {error}") from error
+    return from_script(script, "header")
+
+
 def from_script(script: object, source: str) -> Directive:
-    """The directive of `{"say": text, "finish": "stop" | "end"}`: with an end token, as a model ends, or without."""
+    """The directive of `{"say": text, "finish": "stop" | "end"}`: with an end token, as a model ends, or without.
+
+    `source`: `mock` (a prompt), `header` or `body`. ValueError names it, and what is wrong with the script.
+    """
+    name = _NAMES[source]
     if not isinstance(script, dict):
-        raise ValueError(f"mock script must be a JSON object, got {script!r}")
+        raise ValueError(f"{name} must be a JSON object, got {shown(script)}")
+    for key in script:
+        if key not in _KEYS:
+            raise ValueError(f"{name}: unknown key {shown(key)}, choose from {', '.join(_KEYS)}")
     say, finish = script.get("say"), script.get("finish", "stop")
     if say is not None and not isinstance(say, str):
-        raise ValueError(f"mock script: say must be a string, got {say!r}")
+        raise ValueError(f"{name}: say must be a string, got {shown(say)}")
     if finish not in ("stop", "end"):
-        raise ValueError(f'mock script: finish must be "stop" or "end", got {finish!r}')
+        raise ValueError(f'{name}: finish must be "stop" or "end", got {shown(finish)}')
     return Directive(source, None if say is None else _with_think_tags(say), finish == "stop")
 
 
 def _mock_json(text: str) -> Any:
-    start = text.rindex(_MOCK) + len(_MOCK)
+    name, start = _NAMES["mock"], text.rindex(_MOCK) + len(_MOCK)
     try:
         script, end = json.JSONDecoder().raw_decode(text, start)
-    except ValueError as error:
-        raise ValueError(f"[[mock ...]] holds no JSON: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} holds no JSON: {error}") from error
     if not text[end:].lstrip().startswith("]]"):
-        raise ValueError("[[mock ...]] does not end with ]]")
+        raise ValueError(f"{name} does not end with ]]")
     return script
 
 
 def _with_think_tags(text: str) -> str:
-    for shown, tag in _THINK.items():
-        text = text.replace(shown, tag)
+    for written, tag in _THINK.items():
+        text = text.replace(written, tag)
     return text

@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
-from mockvllm.answers.directives import Directive, from_script, in_prompt
+from mockvllm.answers.directives import Directive, from_script, in_header, in_prompt
 from mockvllm.answers.masks import TokenMask, bad_word_tokens, split_logit_bias
 from mockvllm.answers.script import Script
 from mockvllm.answers.speaker import Beams, Speaker, Turn
@@ -34,7 +32,7 @@ class Scripting:
             return None
         try:
             if HEADER in headers:
-                return from_script(msgspec.json.decode(headers[HEADER]), "header")
+                return in_header(headers[HEADER])
             if FIELD in body:
                 return from_script(body[FIELD], "body")
             return in_prompt(user_text)

@@ -108,17 +108,23 @@ def test_only_the_last_user_message_directs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "fields"),
+    ("headers", "fields", "message"),
     [
-        (((b"x-mock-script", b"{"),), {}),
-        (((b"x-mock-script", b"[]"),), {}),
-        ((), {"mock": 5}),
-        ((), {"messages": [{"role": "user", "content": "[[mock {]]"}]}),
+        (((b"x-mock-script", b"{bad"),), {}, "X-Mock-Script holds no JSON"),
+        (((b"x-mock-script", b"[]"),), {}, "X-Mock-Script must be a JSON object"),
+        (((b"x-mock-script", b'{"a": 1}'),), {}, "X-Mock-Script: unknown key 'a'"),
+        ((), {"mock": 5}, "mock must be a JSON object, got 5"),
+        ((), {"mock": {"crash": 5}}, "mock: unknown key 'crash'"),
+        ((), {"messages": [{"role": "user", "content": "[[mock {]]"}]}, "[[mock ...]] holds no JSON"),
+        ((), {"messages": [{"role": "user", "content": "[[mock " + "[" * 100_000}]}, "[[mock ...]] holds no JSON"),
     ],
 )
-def test_a_script_that_cannot_be_read_is_a_bad_request(headers: tuple[Any, ...], fields: dict[str, Any]) -> None:
+def test_a_script_that_cannot_be_read_is_a_bad_request(
+    headers: tuple[Any, ...], fields: dict[str, Any], message: str
+) -> None:
     error = refusal(words(), *headers, **fields)
     assert (error.status, error.type) == (400, "BadRequestError")
+    assert error.message.startswith(message)
 
 
 @pytest.mark.parametrize(
