@@ -31,6 +31,7 @@ class ChatServing(Serving[ChatCompletionRequest]):
 
     def __init__(self, config: ServingConfig) -> None:
         super().__init__(config)
+        self._request = ChatCompletionRequest.without_null(config.wire.fields_without_null)
         self._prompts = ChatPrompts(config)
         self.parsers = ChatParsers(config)
         self._tools = ChatTools(config, self.parsers.tool_format)
@@ -38,14 +39,14 @@ class ChatServing(Serving[ChatCompletionRequest]):
 
     def parse(self, fields: Mapping[str, Any]) -> ChatCompletionRequest:
         check_body(fields)
-        return ChatCompletionRequest.parse(fields)
+        return self._request.parse(fields, self.config.wire.absent_fields)
 
     def check(self, request: ChatCompletionRequest) -> None:
         config = self.config
         self.check_model(request.model)
         if _FEATURES.isdisjoint(request.given):
             return
-        check_tool_parser(request, config.tool_call_parser, auto=config.enable_auto_tool_choice)
+        check_tool_parser(request, config.tool_call_parser)
         self._prompts.check_trust(request)
 
     def asked(self, request: ChatCompletionRequest) -> Asked:

@@ -40,7 +40,6 @@ class ServingConfig:
     stream_interval: int = 1
     trust_request_chat_template: bool = False
     trust_request_mm_kwargs: bool = False
-    enable_auto_tool_choice: bool = False
     tool_call_parser: str | None = None
     tool_strict_level: Literal["auto", "function", "parameter"] | None = None
     exclude_tools_when_tool_choice_none: bool = False

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from mockvllm.settings.answer_parsers import unknown
 from mockvllm.settings.derive import Derived, derive
 from mockvllm.settings.environment import Environment
 from mockvllm.settings.errors import SettingsError
@@ -15,7 +16,7 @@ EFFORTS = frozenset(("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 def check(settings: Settings, env: Environment) -> None:
     """Raises SettingsError for the first thing that cannot be: one line with the flags and their values."""
-    for problems in (out_of_range(settings), frontend(settings), mock(settings), parallel(settings)):
+    for problems in (out_of_range(settings), frontend(settings), unknown(settings), mock(settings), parallel(settings)):
         _raise_first(problems)
     limit, blocks = model_limit(settings), settings.num_gpu_blocks_override
     _raise_first(context(settings, env, limit))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mockvllm.settings import answer_parsers
 from mockvllm.settings.knob import flag_of
 from mockvllm.settings.mock import STEP_TIME_PARAMETERS
 from mockvllm.settings.unmodelled import OPTIONS, VARIABLES
@@ -31,6 +32,7 @@ def notes(
     yield from _listed("accepted and ignored:", [flag_of(name) for name in without_effect])
     yield from _listed("set and ignored:", [name for name in environ if name in VARIABLES])
     yield from _listed(f"without effect under --step-time {step_time}:", [*idle(values, step_time)])
+    yield from answer_parsers.notes(values)
 
 
 def repeated(words: Sequence[str]) -> list[str]:

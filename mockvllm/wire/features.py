@@ -19,14 +19,16 @@ def tool_choice(request: ChatCompletionRequest) -> str | ChatCompletionNamedTool
     return request.given.get("tool_choice", "auto") or "none"
 
 
-def check_tool_parser(request: ChatCompletionRequest, parser: str | None, *, auto: bool) -> None:
-    """`auto`: the server was started with --enable-auto-tool-choice."""
+def check_tool_parser(request: ChatCompletionRequest, parser: str | None) -> None:
+    """`parser`: --tool-call-parser, which is none without --enable-auto-tool-choice, whatever the choice."""
     choice = tool_choice(request)
-    if choice == "auto" and not (auto and parser):
+    if parser or choice == "none":
+        return
+    if choice == "auto":
         raise invalid('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set')
-    if choice == "required" and not parser:
+    if choice == "required":
         raise invalid('tool_choice="required" requires --tool-call-parser to be set')
-    if not isinstance(choice, str) and not parser:
+    if not isinstance(choice, str):
         name = choice.function.name
         raise invalid(f'tool_choice=function "{name}" requires --tool-call-parser to be set')
 

@@ -10,7 +10,7 @@ from mockvllm.server.messages import MessagesServing
 from mockvllm.server.responses import ResponsesServing
 from mockvllm.wire.messages_api_blocks import Blocks
 
-PARSERS = {"tool_call_parser": "hermes", "enable_auto_tool_choice": True}
+PARSERS = {"tool_call_parser": "hermes"}
 THINKING = {"reasoning_parser": "qwen3"}
 SCHEMA = {"type": "object", "properties": {"x": {"type": "integer"}}}
 

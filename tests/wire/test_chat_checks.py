@@ -99,7 +99,7 @@ def test_who_gives_tools_and_chooses_nothing_means_auto() -> None:
 
 
 def test_a_server_with_a_parser_takes_tools() -> None:
-    serving = words(enable_auto_tool_choice=True, tool_call_parser="hermes")
+    serving = words(tool_call_parser="hermes")
     for choice in ("auto", "required", FUNCTION):
         assert prepare(serving, tools=[FUNCTION], tool_choice=choice).choices
 
