@@ -14,6 +14,8 @@ COMMANDS = {
     "lesson": "what happens inside: KV blocks and preemption, batching, chunked prefill",
     "plan": "figures for sizing a deployment: memory, roofline, budget, jerks",
     "sweep": "find the knee in the results of a load sweep",
+    "conform": "does a server answer as the real vLLM? replay recordings, or ask both",
+    "profile": "the vLLM releases that are followed: what a client notices between two",
     "verify-weights": "check a directory of weights against its manifest",
 }
 

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from http import HTTPStatus
 from itertools import zip_longest
 
 from mockvllm.conformance.normalise import comparable, normal
@@ -39,13 +40,15 @@ class Comparison:
         found = normal(got.body_text, self.got_version)
         if expected.status != got.status:
             return Difference("status", f"{expected.status} {wanted}", f"{got.status} {found}")
-        return _header_difference(expected, got) or self._body_difference(wanted, found)
+        if headers := _header_difference(expected, got):
+            return headers
+        if self.by_shape and got.status < HTTPStatus.BAD_REQUEST:  # an error's text is the server's, not the model's
+            return _shape_difference(shapes(wanted), shapes(found))
+        return self._body_difference(wanted, found)
 
     def _body_difference(self, expected: str, got: str) -> Difference | None:
         if expected == got:
             return None
-        if self.by_shape:
-            return _shape_difference(shapes(expected), shapes(got))
         if is_stream(expected) and is_stream(got):
             return self._stream_difference(by_choice(expected), by_choice(got))
         return Difference(_kind(expected, got), *_excerpts(expected, got))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mockvllm.conformance.compare import Comparison, Difference
 from mockvllm.conformance.exchange import ExchangeError, send
-from mockvllm.conformance.recordings import Answer, Case, Request
+from mockvllm.conformance.recordings import Case, Request
 from mockvllm.conformance.servers import CannotRunError, started
 
 Servers = Callable[[Case], AbstractContextManager[str]]
@@ -43,7 +43,7 @@ def ours(model: Path) -> Servers:
 def replay(
     cases: Iterable[Case], servers: Servers, *, live: Live | None = None, by_shape: bool = False
 ) -> Iterator[Result]:
-    """Every case, one after the other, configuration by configuration. Raises CannotRunError when a server is not there."""
+    """Every case, one after the other, configuration by configuration. Raises CannotRunError without a server."""
     in_order = sorted(cases, key=_configuration)
     for _, same in groupby(in_order, key=_configuration):
         members = list(same)
@@ -66,12 +66,15 @@ def _configuration(case: Case) -> tuple[str, tuple[str, ...], tuple[tuple[str, s
     return case.version, case.flags, case.env
 
 
+def comparison(case: Case, expected_version: str, got_version: str, *, by_shape: bool = False) -> Comparison:
+    """How the answers to a case are compared."""
+    return Comparison(expected_version, got_version, by_shape or case.refused_by_grammar, case.sets_interval)
+
+
 def _difference(case: Case, url: str, version: str, live: Live | None, by_shape: bool) -> Difference | None:
-    comparison = Comparison(
-        live.version if live else case.version, version, by_shape or case.refused_by_grammar, case.sets_interval
-    )
+    judge = comparison(case, live.version if live else case.version, version, by_shape=by_shape)
     try:
-        expected: Answer = send(live.url, case.request) if live else case.answer
-        return comparison.difference(expected, send(url, case.request))
+        expected = send(live.url, case.request) if live else case.answer
+        return judge.difference(expected, send(url, case.request))
     except ExchangeError as error:
         return Difference("exchange", "a whole answer", str(error))
