@@ -1,5 +1,6 @@
 """Bytes and texts that differ by release (vLLM's API server, 0.30 to 0.33)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mockvllm.profiles.rule import rule
@@ -42,6 +43,12 @@ class WireRules:
     generation_config_skip_special_tokens: bool = rule(
         "`skip_special_tokens` of generation_config.json is the default of requests",
         needs="a model whose generation config has it",
+    )
+    absent_fields: Sequence[str] = rule(
+        "fields that chats and completions lack, as if they were none of vLLM's", needs="one of them with a wrong value"
+    )
+    fields_without_null: Sequence[str] = rule(
+        "fields of chats and completions that refuse null (400)", needs="one of them as null"
     )
     suffix_names_fim: bool = rule(
         "the 400 for a completion's `suffix` speaks of FIM and has a param", "completions/suffix"

@@ -22,6 +22,7 @@ class CompletionServing(Serving[CompletionRequest]):
 
     def __init__(self, config: ServingConfig, max_prompts: int = 1024) -> None:
         super().__init__(config)
+        self._request = CompletionRequest.without_null(config.wire.fields_without_null)
         self._max_prompts = max_prompts
         self._responses = CompletionResponses(config, self.scripting)
 
@@ -29,7 +30,7 @@ class CompletionServing(Serving[CompletionRequest]):
         check_completion(fields, self._max_prompts)
         if self.config.wire.beam_search_checks_echo:
             check_beam_echo(fields)
-        return CompletionRequest.parse(fields)
+        return self._request.parse(fields, self.config.wire.absent_fields)
 
     def check(self, request: CompletionRequest) -> None:
         if request.stream and request.use_beam_search:

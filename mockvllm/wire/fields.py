@@ -5,7 +5,8 @@ the same fields: lax coercion, failures in the order of the fields, unknown fiel
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Self, Union, get_args, get_origin, get_type_hints
 
@@ -113,6 +114,13 @@ class RequestModel:
         return Field(annotation, proof(name), before(name), after(name), shape(name))
 
     @classmethod
+    def without_null(cls, names: Collection[str]) -> type[Self]:
+        """The model whose fields of these names do not take null."""
+        hints = get_type_hints(cls, include_extras=True)
+        narrow = {name: _without_null(hints[name]) for name in names}
+        return type(cls.__name__, (cls,), {"__annotations__": narrow, "__module__": cls.__module__}) if narrow else cls
+
+    @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """A request with these fields, which are valid as they stand."""
         request = cls()
@@ -153,6 +161,10 @@ class RequestModel:
             elif name in cls._required:
                 found.append(Failure("missing", (name,), "Field required", body))
         return found
+
+
+def _without_null(annotation: Any) -> Any:
+    return reduce(or_, (option for option in get_args(annotation) if option is not NoneType))
 
 
 def _placed(names: Sequence[str], behind: Mapping[str | None, Sequence[str]]) -> list[str]:
