@@ -60,16 +60,18 @@ GROUPS = (
     "context",
     "flags",
     "interval",
+    "reasoning_qwen3",
+    "reasoning_r1",
     "structured",
+    "tools_hermes",
+    "tools_llama3",
     "tools_no_parser",
 )
-NEEDS_GRAMMAR = ("json_schema_invalid_type", "json_schema_ref_unknown", "so_grammar_bad", "so_regex_bad")
 
 
 def is_chat(case: Case) -> bool:
     path = case["request"]["path"].partition("?")[0]
-    wanted = case["group"] in GROUPS and case["case"] not in NEEDS_GRAMMAR
-    return wanted and path == "/v1/chat/completions" and case["request"]["method"] == "POST"
+    return case["group"] in GROUPS and path == "/v1/chat/completions" and case["request"]["method"] == "POST"
 
 
 def chat_cases() -> list[Case]:
