@@ -46,11 +46,6 @@ class Recorder(EngineListener):
     def scheduled(self, request: Request, num_hit_tokens: int, now: float) -> None:
         if request.num_preemptions:
             self.pauses[request.owner].append(now)
-        else:
-            self.scheduled_at[request.owner] = now
-            self.queued_at[request.owner] = request.queued_at or 0.0
-            self.num_queried_tokens += request.num_tokens
-            self.num_hit_tokens += num_hit_tokens
 
     def preempted(self, request: Request, num_computed_tokens: int, num_blocks: int, now: float) -> None:
         number = request.owner
@@ -83,7 +78,15 @@ class Recorder(EngineListener):
             last_update[number] = update
             if result.finish_reason is not None:
                 self._end_run(number, update)
-                self.last_token_at[number] = now
+                self._end(request, number)
+
+    def _end(self, request: Request, number: int) -> None:
+        self.queued_at[number] = request.queued_at or 0.0
+        self.scheduled_at[number] = request.scheduled_at or 0.0
+        self.first_token_at[number] = request.first_token_at or 0.0
+        self.last_token_at[number] = request.last_token_at or 0.0
+        self.num_queried_tokens += request.num_prompt_tokens
+        self.num_hit_tokens += request.num_cached_tokens
 
     def leapt(self, stats: SchedulerStats, times: Sequence[float], usages: Sequence[float]) -> None:
         self.times.extend(times)
@@ -93,9 +96,7 @@ class Recorder(EngineListener):
         self.num_steps += len(times)
 
     def _begin_run(self, number: int, before: int, update: int) -> None:
-        if before == NEVER:
-            self.first_token_at[number] = self.times[update]
-        else:
+        if before != NEVER:
             self.gaps[round(self.times[update] - self.times[before], NANOSECOND)] += 1
             self._end_run(number, before)
         self._first_update[number] = update
