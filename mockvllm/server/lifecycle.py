@@ -5,10 +5,12 @@ import logging
 import signal
 import socket
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
 
 import uvicorn
+
+from mockvllm.server.unix_socket import unix_socket
 
 log = logging.getLogger("uvicorn.error")
 
@@ -54,12 +56,10 @@ class Server(uvicorn.Server):
             await asyncio.sleep(0.1)
 
 
-def listen(host: str | None, port: int, uds: str | None = None) -> socket.socket:
-    """The listening socket, bound before anything slow happens. OSError names the address."""
+def listen(host: str | None, port: int, uds: str | None = None) -> AbstractContextManager[socket.socket]:
+    """The listening socket, bound before anything slow happens. OSError, or SettingsError, names the address."""
     if uds:
-        sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        sock.bind(uds)
-        return sock
+        return unix_socket(uds)
     address = host or "0.0.0.0"
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)

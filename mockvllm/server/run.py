@@ -18,6 +18,7 @@ from mockvllm.server.lifecycle import Server, listen
 from mockvllm.server.log_format import LogFormat, stream_of
 from mockvllm.server.protocol import Protocol
 from mockvllm.server.startup_log import Startup, address, startup_records, write
+from mockvllm.server.tls import check_tls
 from mockvllm.settings import Environment, Settings, SettingsError
 
 GC_THRESHOLDS = (50_000, 50, 1_000)
@@ -27,6 +28,7 @@ def run(settings: Settings, environment: Environment) -> int:
     """Serve until told to stop. Returns the exit status: 1 when the address cannot be had, 2 for settings that cannot
     be, each with one line that names it."""
     try:
+        check_tls(settings)
         with listen(settings.host, settings.port, settings.uds) as sock:
             raise_file_limit()
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
