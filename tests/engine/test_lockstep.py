@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -257,3 +258,62 @@ def test_every_event_is_that_of_plain_stepping(**scenario: Any) -> None:
 @given(pauses=st.lists(moments, max_size=2).map(sorted), **scenarios)
 def test_leaps_over_many_steps_leave_out_nothing(pauses: list[float], **scenario: Any) -> None:
     assert_same(play(LeapingStory(), **scenario, pauses=pauses), play(Story(), **scenario, lockstep=False))
+
+
+ROOMY = SchedulerConfig(num_gpu_blocks=200, block_size=16, enable_prefix_caching=False)
+TALKERS = [Visit(at=0.0, prompt=20, shared=0, max_tokens=100, leaves_after=None) for _ in range(4)]
+
+
+def test_members_have_no_results_and_are_counted() -> None:
+    """Of each request the first token and the last are told, and what is around them."""
+    together, plain = (play(Story(), ROOMY, Linear(0.04), TALKERS, lockstep=lockstep) for lockstep in (True, False))
+    assert plain.num_results == 400
+    assert together.num_results < 20
+    assert together.num_steps == plain.num_steps
+
+
+class Leaps(LeapingStory):
+    """How many steps each leap took."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.leaps: list[int] = []
+
+    def leapt(self, stats: SchedulerStats, times: Sequence[float], usages: Sequence[float]) -> None:
+        self.leaps.append(len(times))
+        super().leapt(stats, times, usages)
+
+
+def test_a_leap_ends_where_something_happens() -> None:
+    arrival = Visit(at=2.0, prompt=20, shared=0, max_tokens=100)
+    story = play(Leaps(), ROOMY, Linear(0.04), [*TALKERS, arrival])
+    assert len(story.leaps) == 3  # until the arrival, until the first ones end, until the last one does
+    assert sum(story.leaps) > 120
+    assert story.num_steps == 2.0 / 0.04 + 100 + 2
+
+
+def test_who_is_told_of_single_steps_is_not_leapt_over() -> None:
+    class Both(Leaps):
+        def kv(self, events: Sequence[KVEvent], now: float) -> None: ...
+
+    assert play(Both(), ROOMY, Linear(0.04), TALKERS).leaps == []
+
+
+def test_settling_brings_the_fields_of_members_up_to_date() -> None:
+    clock = VirtualClock()
+    engine = Engine(ROOMY, Linear(0.04), lockstep=True)
+    driver = Driver(EngineCore(engine), clock, lambda results, now: None)
+    requests = [visit.request(number) for number, visit in enumerate(TALKERS)]
+    for request in requests:
+        driver.add(request)
+    clock.run(until=0.999)
+    engine.settle()
+    said = int(0.999 / 0.04)
+    for request in requests:
+        assert request.num_output_tokens == said
+        assert request.num_computed_tokens == 20 + said + 1  # asynchronous: one more is on its way
+        assert request.num_in_flight_tokens == 2
+        assert request.last_token_at == pytest.approx(said * 0.04)
+        assert len(request.block_ids) == -(-request.num_computed_tokens // 16)
+    clock.run()
+    assert [request.num_output_tokens for request in requests] == [100] * 4
