@@ -37,6 +37,11 @@ def on_start(send: Send, edit: Callable[[Message], None]) -> Send:
     return edited
 
 
+def with_length(head: Message, body: bytes) -> Message:
+    """The start of a response whose whole body this is."""
+    return {**head, "headers": [(b"content-length", b"%d" % len(body)), *head["headers"]]}
+
+
 async def respond(
     send: Send,
     status: int,

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Protocol
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from mockvllm.server.asgi import JSON, Headers, Message, Receive, Scope, Send, header, read_body, respond
 from mockvllm.server.backend import Backend
@@ -15,6 +15,7 @@ from mockvllm.server.journal import Entry
 from mockvllm.server.orca import ASKED, load_report
 from mockvllm.server.protocol import Connection
 from mockvllm.server.sinks import DrivenSink, QueueSink
+from mockvllm.server.whole_response import WholeResponse
 from mockvllm.wire.errors import APIError, UnexpectedError
 from mockvllm.wire.prepared import Prepared
 
@@ -94,8 +95,7 @@ class Generation:
         pieces = _leaving(exchange, entry, sink)
         if prepared.stream:
             return EventStream(pieces)
-        headers = {name.decode(): value.decode() for name, value in self._load(request.scope)}
-        return StreamingResponse(pieces, media_type="application/json", headers=headers)
+        return WholeResponse(pieces, partial(self._whole_head, request.scope))
 
     def _whole_head(self, scope: Scope) -> Message:
         return {**WHOLE_HEAD, "headers": [*JSON, *self._load(scope)]}

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from mockvllm.server.asgi import Message, Send
+from mockvllm.server.asgi import Message, Send, with_length
 from mockvllm.server.protocol import Connection
 
 
@@ -31,8 +31,7 @@ class DrivenSink:
 
     def write(self, payload: bytes, last: bool) -> None:
         if self._head is not None:
-            head = self._head()
-            self._drive({**head, "headers": [(b"content-length", b"%d" % len(payload)), *head["headers"]]})
+            self._drive(with_length(self._head(), payload))
             self._head = None
         message = self._message
         message["body"] = payload

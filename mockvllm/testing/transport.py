@@ -23,7 +23,11 @@ class InProcessTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         call = _Call(self._app, self._scope(request), await request.aread())
-        status, headers = await call.head()
+        try:
+            status, headers = await call.head()
+        except asyncio.CancelledError:  # the client leaves before there is an answer
+            call.leave()
+            raise
         return httpx.Response(status, headers=headers, stream=call)
 
     def _scope(self, request: httpx.Request) -> dict[str, Any]:
@@ -70,8 +74,11 @@ class _Call(httpx.AsyncByteStream):
                 return
         await self._task
 
-    async def aclose(self) -> None:
+    def leave(self) -> None:
         self._left.set()
+
+    async def aclose(self) -> None:
+        self.leave()
         await asyncio.wait([self._task])
 
     async def _receive(self) -> dict[str, Any]:

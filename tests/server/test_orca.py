@@ -44,15 +44,21 @@ def test_whole_answers_report_and_streams_do_not(path: str) -> None:
         )
 
 
-async def test_a_report_tells_of_the_others() -> None:
-    async with in_process("--max-num-seqs", "1", "--ttft-ms", "100") as server:
-        running = asyncio.ensure_future(server.client.post(CHAT, json=chat("palabra " * 64, max_tokens=50)))
-        waiting = asyncio.ensure_future(server.client.post(CHAT, json=chat(max_tokens=50)))
-        await server.advance(0.2)
-        asked = asyncio.ensure_future(server.client.post(CHAT, json=chat(max_tokens=1), headers={ASKED: "TEXT"}))
-        while not asked.done():
-            await server.advance(1.0)
-        report = (await asked).headers[GIVEN]
-        assert "num_requests_waiting=0.0" not in report
-        assert float(report.rpartition("=")[2]) > 0
-        await asyncio.gather(running, waiting)
+@pytest.mark.parametrize("num_others", [0, 1, 3])
+async def test_a_report_tells_of_the_others_at_the_time_of_the_answer(num_others: int) -> None:
+    async with in_process("--max-num-seqs", "2", "--ttft-ms", "100", "--itl-ms", "10") as server:
+        engine = server.backend.driver.core.engine
+        asked = asyncio.ensure_future(server.client.post(CHAT, json=chat(max_tokens=3), headers={ASKED: "TEXT"}))
+        await server.advance(0.05)
+        question = chat("palabra " * 64, max_tokens=50)
+        others = [asyncio.ensure_future(server.client.post(CHAT, json=question)) for _ in range(num_others)]
+        await server.advance(0.06)
+        assert not asked.done()
+        assert engine.num_waiting == max(0, num_others - 1)
+        await server.advance(0.01)
+        given = dict(item.split("=") for item in (await asked).headers[GIVEN].removeprefix("TEXT ").split(", "))
+        assert float(given["named_metrics.num_requests_waiting"]) == engine.num_waiting == max(0, num_others - 2)
+        assert float(given["named_metrics.kv_cache_usage_perc"]) == engine.kv_cache.usage
+        assert (engine.kv_cache.usage > 0) is (num_others > 0)
+        await server.advance(5)
+        await asyncio.gather(*others)
