@@ -49,6 +49,9 @@ class HFTokenizer:
         ids = self._tokenizer.encode(text, add_special_tokens=add_special_tokens).ids
         return ids if limit is None else ids[:limit]
 
+    def encode_kept(self, text: str) -> tuple[Sequence[int], object]:
+        return self.encode(text), None
+
     def encode_cut(self, text: str, size: int, side: Side, *, add_special_tokens: bool = False) -> Sequence[int]:
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         special = self._tokenizer.num_special_tokens_to_add(False) if add_special_tokens else 0

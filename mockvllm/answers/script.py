@@ -19,12 +19,13 @@ class Speech:
     """A list of tokens that grows as far as it is asked for, from an endless or finite source; requests may share it.
 
     `ids`, `texts` and `pieces` run in step: a token's id, the text it adds (special tokens: none if they are skipped),
-    and that text escaped for JSON.
+    and that text escaped for JSON. `kept`: what keeps the tokenizer from forgetting the texts (`encode_kept`).
     """
 
-    __slots__ = ("_escape", "_known", "_source", "ids", "pieces", "texts")
+    __slots__ = ("_escape", "_known", "_source", "ids", "kept", "pieces", "texts")
 
-    def __init__(self, source: Iterable[Said], escape: Escape) -> None:
+    def __init__(self, source: Iterable[Said], escape: Escape, kept: object = None) -> None:
+        self.kept = kept
         self.ids: list[int] = []
         self.texts: list[str] = []
         self.pieces: list[bytes] = []

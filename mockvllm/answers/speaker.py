@@ -10,7 +10,7 @@ from mockvllm.answers.beam_search import Beam, BeamSearch
 from mockvllm.answers.directives import Directive
 from mockvllm.answers.logprobs import ranked_candidates
 from mockvllm.answers.masks import TokenMask
-from mockvllm.answers.script import Escape, Origin, Said, Script, Speech
+from mockvllm.answers.script import Escape, Said, Script, Speech
 from mockvllm.answers.tokenizer import LOREM, Tokenizer
 
 SENTENCE = "Tu pedido sale mañana y llega en dos o tres días hábiles ."
@@ -49,6 +49,7 @@ class Plan:
     """What to say: `first`, then the end token if `end_token`; who is made to go on says `again` over and over.
 
     Without an end token it ends by itself after `first`, unless `endless`. `name`: of a plan that is always the same.
+    `kept`: see `Speech`.
     """
 
     first: Sequence[int]
@@ -56,6 +57,7 @@ class Plan:
     end_token: bool = False
     endless: bool = False
     name: str | None = None
+    kept: object = None
 
     def end(self, num_first: int, turn: Turn) -> int | None:
         """Where it ends without an end token: after `num_first` tokens, or the repetition that fills `min_tokens`."""
@@ -75,13 +77,13 @@ class Speaker:
         self._escape = escape
         self._answer = answer
         self._seed = seed
-        self._cycle = tokenizer.encode(" " + SENTENCE)
-        sentence = tokenizer.encode(SENTENCE)
+        encoded = [tokenizer.encode_kept(text) for text in (SENTENCE, " " + SENTENCE, LOREM, " " + LOREM)]
+        (sentence, self._cycle, lorem, again), self._kept = zip(*encoded, strict=True)
         self._plans = {
             "sentence": Plan(sentence, self._cycle, name="sentence"),
             "repeat": Plan(sentence, self._cycle, endless=True, name="repeat"),
             "eos": Plan(sentence, self._cycle, end_token=True, name="eos"),
-            "lorem": Plan(tokenizer.encode(LOREM), tokenizer.encode(" " + LOREM), name="lorem"),
+            "lorem": Plan(lorem, again, name="lorem"),
         }
         self._shared: dict[tuple[str, str, bool, bool], Script] = {}
 
@@ -105,13 +107,14 @@ class Speaker:
         ranked = ranked_candidates(first, islice(others, 2 * search.width - 1))
         end_id = None if turn.ignore_eos else self._tokenizer.eos_token_id
         beams = BeamSearch(ranked, *search, end_id).best()
-        return [self._beam(beam, turn, likeliest.origin) for beam in beams]
+        return [self._beam(beam, turn, likeliest) for beam in beams]
 
-    def _beam(self, beam: Beam, turn: Turn, origin: Origin) -> Script:
+    def _beam(self, beam: Beam, turn: Turn, likeliest: Script) -> Script:
         """One that ended before it said anything says its end token."""
         tokens = beam.tokens() or [self._tokenizer.eos_token_id]
         said = chain(self._texts(tokens, turn, turn.before), cycle(list(self._texts(self._cycle, turn))))
-        return Script(Speech(said, self._escape), len(tokens) if beam.is_ended and beam.num_tokens else None, origin)
+        speech = Speech(said, self._escape, likeliest.speech.kept)
+        return Script(speech, len(tokens) if beam.is_ended and beam.num_tokens else None, likeliest.origin)
 
     def alternatives(self, position: int) -> Iterator[int]:
         """What else could stand at `position`, best first: the sentence from there, once around, then fillers."""
@@ -132,8 +135,8 @@ class Speaker:
         return self._plans["eos" if directive.end_token else "sentence"]
 
     def _text(self, text: str, end_token: bool) -> Plan:
-        first = self._tokenizer.encode(text)
-        return Plan(first, self._cycle, end_token=end_token or not first)
+        first, kept = self._tokenizer.encode_kept(text)
+        return Plan(first, self._cycle, end_token=end_token or not first, kept=kept)
 
     def _random_words(self, turn: Turn, index: int) -> str:
         drawn_for = (self._seed, turn.request_id) if turn.seed is None else (turn.seed, turn.user_text)
@@ -150,7 +153,7 @@ class Speaker:
             opening = list(turn.mask.apply(opening, before))
             said = self._texts(chain(opening, turn.mask.apply(cycle(plan.again), before)), turn, turn.before)
         origin = {"source": source, "answer": plan.name or "text"}
-        return Script(Speech(said, self._escape), plan.end(len(opening), turn), origin)
+        return Script(Speech(said, self._escape, plan.kept), plan.end(len(opening), turn), origin)
 
     def _texts(self, token_ids: Iterable[int], turn: Turn, before: Sequence[int] = ()) -> Iterator[Said]:
         detokenize = self._tokenizer.detokenizer(skip_special_tokens=turn.skip_special_tokens)

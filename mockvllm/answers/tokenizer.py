@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal, Protocol
+from weakref import ref
 from zlib import crc32
 
 LOREM = (
@@ -39,6 +40,10 @@ class Tokenizer(Protocol):
 
     def encode(self, text: str, *, add_special_tokens: bool = False, limit: int | None = None) -> Sequence[int]:
         """The ids of `text`, at most `limit` of them (the first ones). Not to be changed: they may be shared."""
+        ...
+
+    def encode_kept(self, text: str) -> tuple[Sequence[int], object]:
+        """The ids of `text`, and something that keeps them from having no text: they have it as long as that lives."""
         ...
 
     def encode_cut(self, text: str, size: int, side: Side, *, add_special_tokens: bool = False) -> Sequence[int]:
@@ -76,41 +81,80 @@ class Tokenizer(Protocol):
 
 _WORD = re.compile(r"\s*\S+(?:\s+\Z)?|\s+")
 _SPECIAL_IDS = 16  # ids below are kept for special tokens: no word ever gets one
-_REMEMBERED_WORDS = 500_000
-_REMEMBERED_CHARS = 16_000_000
+_GENERATION_WORDS = 250_000
+_GENERATION_CHARS = 8_000_000
+_LONGEST_REMEMBERED = 65_536
 _CACHED_TEXTS = 64
 _CACHED_CHARS = 32_768
+
+
+class _Word(str):
+    """A word that is known as long as somebody holds it."""
+
+    __slots__ = ("__weakref__",)
 
 
 class _Ids(dict[str, int]):
     """Word -> id: its CRC, so that it is the same in every run, or the next free id when two words share one.
 
-    When there are too many it starts anew: ids stay, texts of ids nobody has met since are forgotten.
+    Two generations of words are remembered: when one is full, the words that were not met since the one before began
+    are forgotten. Words that are kept (those of answers) live as long as their keeper, whatever else comes; very long
+    words live only so.
     """
 
-    def __init__(self, vocab_size: int) -> None:
+    def __init__(self, vocab_size: int, on_generation: Callable[[], object]) -> None:
         self._span = vocab_size - _SPECIAL_IDS
+        self._on_generation = on_generation
         self._num_chars = 0
-        self.words: dict[int, str] = {}
+        self._words: dict[int, str] = {}
+        self._words_before: dict[int, str] = {}
+        self._kept: dict[int, ref[_Word]] = {}  # a WeakValueDictionary takes several times as long to ask
 
     def __missing__(self, word: str) -> int:
-        if len(self) >= _REMEMBERED_WORDS or self._num_chars >= _REMEMBERED_CHARS:
-            self.clear()
-            self.words.clear()
-            self._num_chars = 0
-        place = crc32(word.encode("utf-8", "surrogatepass")) % self._span
-        while self.words.get(_SPECIAL_IDS + place, word) != word:
-            place = (place + 1) % self._span
-        token_id = self[word] = _SPECIAL_IDS + place
-        self.words[token_id] = word
+        token_id = self._place(word)
+        if len(word) > _LONGEST_REMEMBERED:
+            return token_id
+        if len(self) >= _GENERATION_WORDS or self._num_chars >= _GENERATION_CHARS:
+            self._next_generation()
+        self[word] = token_id
+        self._words[token_id] = word
         self._num_chars += len(word)
         return token_id
+
+    def keep(self, word: str) -> _Word:
+        token_id = self[word]
+        held = self._kept.get(token_id)
+        kept = None if held is None else held()
+        if kept is None:
+            kept = _Word(word)
+            self._kept[token_id] = ref(kept, lambda _: self._kept.pop(token_id, None))
+        return kept
+
+    def word(self, token_id: int) -> str:
+        """ "": it is of no word, or of a forgotten one."""
+        word = self._words.get(token_id) or self._words_before.get(token_id)
+        if word is None:
+            held = self._kept.get(token_id)
+            word = str(held() or "") if held is not None else ""
+        return word
+
+    def _place(self, word: str) -> int:
+        place = crc32(word.encode("utf-8", "surrogatepass")) % self._span
+        while (self.word(_SPECIAL_IDS + place) or word) != word:
+            place = (place + 1) % self._span
+        return _SPECIAL_IDS + place
+
+    def _next_generation(self) -> None:
+        self._words_before, self._words = self._words, {}
+        self._num_chars = 0
+        self.clear()
+        self._on_generation()
 
 
 class WordTokenizer:
     """A token is a word with the white space before it (the last one: also behind it), so any text survives exactly.
 
-    It knows the words it has met: an id of no word decodes to "".
+    It knows the words it has met of late, and those that are kept: any other id decodes to "".
     """
 
     vocab_size = 2**31
@@ -120,8 +164,9 @@ class WordTokenizer:
 
     def __init__(self) -> None:
         self._special = {self.eos_token_id: "<|eot_id|>"}
-        self._ids = _Ids(self.vocab_size)
         self._encode_cached = lru_cache(maxsize=_CACHED_TEXTS)(self._encode)
+        self._ids = _Ids(self.vocab_size, self._encode_cached.cache_clear)  # cached ids do not outlive their texts
+        self._fillers, self._kept_fillers = self.encode_kept(" " + LOREM)
 
     def encode(self, text: str, *, add_special_tokens: bool = False, limit: int | None = None) -> Sequence[int]:
         if len(text) <= _CACHED_CHARS:
@@ -130,6 +175,11 @@ class WordTokenizer:
         if limit is None:
             return self._encode(text)
         return [self._ids[match[0]] for match in islice(_WORD.finditer(text), limit)]
+
+    def encode_kept(self, text: str) -> tuple[Sequence[int], object]:
+        words = _WORD.findall(text)
+        kept = {word: self._ids.keep(word) for word in words}
+        return [self._ids[word] for word in words], list(kept.values())
 
     def encode_cut(self, text: str, size: int, side: Side, *, add_special_tokens: bool = False) -> Sequence[int]:
         return cut(self.encode(text), size, side)
@@ -141,7 +191,7 @@ class WordTokenizer:
         return "".join(map(self.detokenizer(skip_special_tokens=skip_special_tokens), ids))
 
     def token_text(self, token_id: int) -> str:
-        return self._special.get(token_id) or self._ids.words.get(token_id, "")
+        return self._special.get(token_id) or self._ids.word(token_id)
 
     def pieces(self, ids: Sequence[int]) -> list[str]:
         return [self.token_text(token_id) for token_id in ids]
@@ -151,13 +201,10 @@ class WordTokenizer:
         return {"tokenizer_class": type(self).__name__, "added_tokens_decoder": special}
 
     def detokenizer(self, *, skip_special_tokens: bool) -> Detokenize:
-        words = self._ids.words
-        if skip_special_tokens:
-            return lambda token_id: words.get(token_id, "")
-        return self.token_text
+        return self._ids.word if skip_special_tokens else self.token_text
 
     def incomplete(self, ids: Sequence[int]) -> Sequence[int]:
         return ()
 
     def fillers(self) -> Iterable[int]:
-        return self.encode(" " + LOREM)
+        return self._fillers

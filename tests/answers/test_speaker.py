@@ -1,9 +1,10 @@
 import pytest
 
+from mockvllm.answers import tokenizer as module
 from mockvllm.answers.directives import Directive
 from mockvllm.answers.masks import TokenMask
 from mockvllm.answers.script import Script
-from mockvllm.answers.speaker import ANSWERS, SENTENCE, Speaker, Turn
+from mockvllm.answers.speaker import ANSWERS, SENTENCE, Beams, Speaker, Turn
 from mockvllm.answers.tokenizer import LOREM, WordTokenizer
 
 TURN = Turn("id", "di esto")
@@ -145,3 +146,37 @@ def test_alternatives_go_once_around_the_sentence_then_on_to_others() -> None:
     around = list(talker.alternatives(14))
     assert around[:13] == [*tokenizer.encode(" " + SENTENCE)[1:], *tokenizer.encode(" Tu")]
     assert len(around) > 40
+
+
+FLOOD = " ".join(map(str, range(50)))
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+@pytest.mark.parametrize("directive", [None, Directive("eos"), Directive("say", "hola " * 40 + "x" * 99)])
+@pytest.mark.parametrize("forbidden", [None, -1])
+def test_an_answer_s_words_outlive_any_prompt(
+    answer: str, directive: Directive | None, forbidden: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mask = None if forbidden is None else TokenMask(forbidden=frozenset((forbidden,)))
+    turn = TURN._replace(user_text="di " * 30 + "esto", mask=mask)
+    wanted = said(speaker(answer).script(turn, directive), 200)
+    monkeypatch.setattr(module, "_GENERATION_WORDS", 4)
+    monkeypatch.setattr(module, "_LONGEST_REMEMBERED", 20)
+    tokenizer = WordTokenizer()
+    talker = Speaker(tokenizer, str.encode, answer)
+    tokenizer.encode(FLOOD)
+    script = talker.script(turn, directive)
+    for index in range(200):
+        tokenizer.encode(f"{FLOOD} {index}")
+        token = script.token(index)
+        assert tokenizer.token_text(token) == (script.speech.texts[index] or "<|eot_id|>")
+    assert said(script, 200) == wanted
+
+
+def test_a_beam_s_words_outlive_any_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_GENERATION_WORDS", 4)
+    tokenizer = WordTokenizer()
+    talker = Speaker(tokenizer, str.encode)
+    beams = talker.beams(TURN, Directive("say", "hola"), Beams(2, 3, 1, 1.0))
+    tokenizer.encode(FLOOD)
+    assert [said(beam, 3) for beam in beams] == ["holaholahola", "holahola Tu"]
