@@ -16,7 +16,7 @@ from mockvllm.conformance.recordings import Case, Request
 
 START_S = 60.0
 STOP_S = 5.0
-TOKEN_MS = "2"
+TOKEN_MS = "10"
 KV_BLOCKS = "4096"
 HEALTH = Request("GET", "/health", (), None)
 

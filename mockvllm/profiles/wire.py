@@ -80,7 +80,7 @@ class WireRules:
     )
     single_call_ends: bool = rule(
         "`parallel_tool_calls: false` ends the answer behind the first call",
-        needs="an answer that would go on behind a call",
+        "tools_hermes/two_no_parallel_stream",
     )
     max_schema_nesting: int = rule(
         "how deep objects and arrays may be nested in the schema of structured outputs (400 above it); 0: any depth",
