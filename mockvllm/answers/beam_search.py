@@ -28,26 +28,22 @@ class BeamSearch:
 
     def best(self) -> list["Beam"]:
         """The best `width`, by score. Of equals the one that was found first."""
+        going_on = [candidate for candidate in self.candidates if candidate.token_id != self.end_id]
+        ends = [candidate.logprob for candidate in self.candidates if candidate.token_id == self.end_id]
         beams, ended = [_ROOT], list[Beam]()
         for _ in range(self.max_tokens):
-            ended = self._ranked([*ended, *self._ended(beams)])
-            beams = sorted(self._grown(beams), key=_logprob, reverse=True)[: self.width]
+            for logprob in ends:
+                ended = self._ranked([*ended, *(beam.end(logprob) for beam in beams)])
+            beams = sorted(self._grown(beams, going_on), key=_logprob, reverse=True)[: self.width]
             if not beams:
                 break
         return self._ranked([*ended, *beams])
 
-    def _grown(self, beams: Sequence["Beam"]) -> Iterator["Beam"]:
+    def _grown(self, beams: Sequence["Beam"], going_on: Sequence[Candidate]) -> Iterator["Beam"]:
         """The next beams, with no more of the others than can be among the best of what is sorted already."""
-        going_on = [candidate for candidate in self.candidates if candidate.token_id != self.end_id]
         for place, beam in enumerate(beams, 1):
-            for candidate in going_on[: self.width // place]:
-                yield Beam(beam, candidate.token_id, beam.logprob + candidate.logprob, beam.num_tokens + 1)
-
-    def _ended(self, beams: Sequence["Beam"]) -> Iterator["Beam"]:
-        for candidate in self.candidates:
-            if candidate.token_id == self.end_id:
-                for beam in beams:
-                    yield beam._replace(logprob=beam.logprob + candidate.logprob, is_ended=True)
+            for token_id, logprob in going_on[: self.width // place]:
+                yield Beam(beam, token_id, beam.logprob + logprob, beam.num_tokens + 1)
 
     def _ranked(self, beams: Sequence["Beam"]) -> list["Beam"]:
         return sorted(beams, key=self._score, reverse=True)[: self.width]
@@ -64,6 +60,9 @@ class Beam(NamedTuple):
     logprob: float
     num_tokens: int
     is_ended: bool = False
+
+    def end(self, logprob: float) -> "Beam":
+        return self._replace(logprob=self.logprob + logprob, is_ended=True)
 
     def tokens(self) -> list[int]:
         said = []
