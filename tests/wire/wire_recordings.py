@@ -1,26 +1,17 @@
 """The recordings of the real vLLM, and what of them is compared."""
 
-import collections
 import json
 import lzma
-import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mockvllm.conformance.compare import Comparison, Difference
+from mockvllm.conformance.recordings import Answer, Headers
+
 DATA = Path(__file__).parent.parent / "data" / "wire"
 Case = dict[str, Any]
-
-_IDS = re.compile(
-    r"(chatcmpl-tool-|chatcmpl-|cmpl-|modelperm-|resp_|msg_|rs_|fc_|call_|item_|generative-scoring-|generate-tokens-)"
-    r"[0-9a-f]{8,40}"
-)
-_CREATED = re.compile(r'"(created|created_at|completed_at)":(\s?)\d+')
-_FINGERPRINT = re.compile(r'"system_fingerprint":(\s?)"vllm-([\d.]+)-[0-9a-f]{8}"')
-_METRICS = re.compile(r'("metrics":\s?)\{[^{}]*\}')
-_CACHED = re.compile(r'"(cached_tokens|created_cache_tokens|cache_write_tokens)":(\s?)\d+')
-_BARE_ID = re.compile(r'"(id|item_id)":"[0-9a-f]{16}"')
-_SIGNATURE = re.compile(r'"signature":"[0-9a-f]{32}"')
 
 
 @cache
@@ -29,23 +20,17 @@ def recordings(version: str) -> list[Case]:
         return [json.loads(line) | {"version": version} for line in lines]
 
 
-def normal(text: str) -> str:
-    """What varies from run to run, replaced by a fixed word."""
-    text = _BARE_ID.sub(r'"\1":"ID"', _IDS.sub(r"\1ID", text))
-    text = _SIGNATURE.sub('"signature":"SIG"', text)
-    text = _CREATED.sub(r'"\1":\g<2>0', text)
-    text = _FINGERPRINT.sub(r'"system_fingerprint":\1"vllm-\2-HASH"', text)
-    text = _METRICS.sub(r"\1{}", text)
-    return _CACHED.sub(r'"\1":\g<2>N', text)
+def difference(case: Case, status: int, headers: Iterable[tuple[str, str]], body: str) -> Difference | None:
+    """Of an answer from this process, where every token has its event, to the recorded one."""
+    recorded = case["response"]
+    wanted = Answer(recorded["status"], _of_application(map(tuple, recorded["headers"])), recorded["body_text"])
+    by_shape = case.get("script_refused_by_grammar", False)
+    comparison = Comparison(case["version"], case["version"], by_shape=by_shape, exact_events=True)
+    return comparison.difference(wanted, Answer(status, _of_application(headers), body))
 
 
-def by_choice(text: str) -> dict[int | None, list[str]]:
-    """The events of a stream by the index of their choice (None: no choice), in order within each."""
-    groups = collections.defaultdict(list)
-    for event in filter(None, text.split("\n\n")):
-        found = re.match(r'data: .*?"choices":\[\{"index":(\d+),', event)
-        groups[int(found[1]) if found else None].append(event)
-    return dict(groups)
+def _of_application(headers: Iterable[Any]) -> Headers:
+    return tuple((name, value) for name, value in headers if name.lower() != "server")  # that is uvicorn's
 
 
 GROUPS = (
