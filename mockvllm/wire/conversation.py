@@ -73,10 +73,10 @@ def _parts(content: Any, model: str) -> list[dict[str, str]]:
 def _text(part: Any, model: str) -> str:
     if isinstance(part, str):
         return part
-    kind = part.get("type")
-    if kind in _MEDIA:
+    kind = part.get("type") if isinstance(part, Mapping) else None
+    if isinstance(kind, str) and kind in _MEDIA:
         raise invalid(f"{model} is not a multimodal model")
-    if kind not in TEXT_OF:
+    if not isinstance(kind, str) or kind not in TEXT_OF:
         message = f"Unsupported chat content part type: {kind!r}. Supported types: {_SUPPORTED}."
         raise invalid(message, "type", kind)
     return str(part.get(TEXT_OF[kind]) or "")
