@@ -19,6 +19,8 @@ from mockvllm.engine.step_time import Fixed, Linear, StepTime
 from mockvllm.profiles import load
 from mockvllm.profiles.scheduler import SchedulerRules
 
+NOTHING_COUNTED = PrefixCacheStats()  # of most updates; one for all, never changed
+
 
 class Engine:
     """vLLM V1's scheduler and KV cache with a model of step time in place of a GPU.
@@ -187,13 +189,15 @@ class Engine:
         return events
 
     def _make_stats(self) -> SchedulerStats:
-        stats = SchedulerStats(
+        counted = self.kv_cache.prefix_cache_stats
+        if counted.requests or counted.preempted_requests:
+            self.kv_cache.prefix_cache_stats = PrefixCacheStats()
+        else:
+            counted = NOTHING_COUNTED
+        return SchedulerStats(
             num_running_reqs=len(self.scheduler.running),
             num_waiting_reqs=self.scheduler.num_waiting,
             kv_cache_usage=self.kv_cache.usage,
-            prefix_cache_stats=self.kv_cache.prefix_cache_stats,
+            prefix_cache_stats=counted,
             num_lockstep_tokens=self.scheduler.num_lockstep_tokens,
         )
-        if stats.prefix_cache_stats.requests or stats.prefix_cache_stats.preempted_requests:
-            self.kv_cache.prefix_cache_stats = PrefixCacheStats()
-        return stats

@@ -183,8 +183,11 @@ class PacedScheduler(Scheduler):
         most = min(allowed, request.check_at - request.num_tokens)
         if request.itl <= 0.0:
             return most
-        late = int((now - request.due_at(request.num_tokens)) / request.itl)
-        return max(1, min(most, late + 1))
+        num_tokens = request.num_tokens
+        num_due = min(most, int((now - request.due_at(num_tokens)) / request.itl) + 1)
+        while num_due > 1 and request.due_at(num_tokens + num_due - 1) > now:  # the division may have rounded up
+            num_due -= 1
+        return max(1, num_due)
 
     def _schedule_chunk(self, request: Request, output: SchedulerOutput, now: float) -> float:
         lacking = request.num_tokens - request.num_computed_tokens
