@@ -1,10 +1,12 @@
 """`mockvllm simulate --scenario`: the command, its errors, and rules of the trace that no recording pins down."""
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+import support
 
 from mockvllm.cli import simulate
 from mockvllm.simulation.scenario import ClosedLoop, ScenarioTokens, tok
@@ -81,9 +83,11 @@ def test_a_missing_file_and_an_option_of_a_later_release_are_named(
     assert "max_num_active_seqs" in option
 
 
-def test_wrong_flags_exit_2() -> None:
-    for flags in (["--scenario"], ["--profile", "0.29", "--scenario", "x"], ["--nonsense"]):
-        assert simulate.main(flags) == 2
+@pytest.mark.parametrize("flags", [["--scenario"], ["--profile", "0.29", "--scenario", "x"], ["--nonsense"]])
+def test_wrong_flags_exit_2(flags: list[str]) -> None:
+    run = subprocess.run(support.mockvllm("simulate", *flags), capture_output=True, text=True, timeout=60)
+    assert run.returncode == 2
+    assert len(run.stderr.splitlines()) == 1
 
 
 def test_what_never_fits_stalls_behind_it_all(tmp_path: Path) -> None:
