@@ -53,6 +53,8 @@ def _message(message: Any, model: str, takes_parts: bool) -> dict[str, Any]:
     if isinstance(message, BaseModel):
         message = message.model_dump()
     parsed = dict(message)
+    if "role" not in parsed:  # a message of Harmony's
+        parsed["role"] = parsed["author"]["role"]
     if "reasoning_content" in parsed:
         parsed.setdefault("reasoning", parsed.pop("reasoning_content"))
     parts = _parts(message.get("content"), model)

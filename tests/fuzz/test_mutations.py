@@ -75,7 +75,7 @@ def mutations(draw: st.DrawFn, path: str) -> Asked:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(BODIES))
-@settings(deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=settings.default.max_examples // 2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_every_request_is_answered(ask: Ask, path: str, data: st.DataObject) -> None:
     ask(data.draw(mutations(path)))
