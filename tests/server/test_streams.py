@@ -146,7 +146,7 @@ def test_l7_health_and_models(lesson: support.Service) -> None:
 )
 def test_l7_a_limit_cuts_the_sentence(lesson: support.Service, limit: int, text: str, seconds: float) -> None:
     took, answer = median_seconds(lesson, chat(QUESTION, max_completion_tokens=limit))
-    assert seconds - 0.001 <= took < seconds + 0.10
+    assert seconds - 0.001 <= took < seconds + 0.15
     assert answer["choices"][0]["message"]["content"] == text
     assert answer["choices"][0]["finish_reason"] == "length"
     usage = answer["usage"]
@@ -168,7 +168,7 @@ def test_l7_a_stream_of_seven_events(lesson: support.Service) -> None:
     assert len(events(arrivals[0][1])) == 2  # the role and the first token arrive together
     assert len(arrivals) == 4
     for (at, _), due in zip(arrivals, [0.30, 0.34, 0.38, 0.42], strict=True):
-        assert due - 0.001 <= at < due + 0.15
+        assert due - 0.001 <= at < due + 0.25
 
 
 def test_l7_without_a_limit_the_sentence_ends_on_its_last_word(lesson: support.Service) -> None:
