@@ -1,11 +1,10 @@
 from pathlib import Path
 
 import pytest
+from mixed import RECORDINGS
 from recorded_model import unpack_model
 
 from mockvllm.conformance.recordings import Case, read
-
-RECORDINGS = Path(__file__).parent.parent / "data" / "wire"
 
 
 @pytest.fixture(scope="session")

@@ -20,6 +20,7 @@ from mockvllm.server.build import build_backend
 from mockvllm.settings import load
 from mockvllm.testing.transport import InProcessTransport
 
+RECORDINGS = Path(__file__).parent.parent / "data" / "wire"
 BY_HAND = ("--clock", "manual", "--disable-uvicorn-access-log")
 TURNS = 20
 LONGEST_URL = 60_000

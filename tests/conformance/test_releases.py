@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 import support
-from conftest import RECORDINGS
-from mixed import ask, mixed
+from mixed import RECORDINGS, ask, mixed
 
 from mockvllm import profiles
 from mockvllm.cli.main import main
