@@ -6,7 +6,8 @@ from itertools import chain, count, islice
 from math import ceil, floor
 from typing import Any
 
-from mockvllm.answers.schema_flat import Schema
+from mockvllm.answers.pattern_texts import texts
+from mockvllm.answers.schema_flat import Schema, each
 
 _FORMATS = {
     "date-time": "2026-01-01T00:00:00Z",
@@ -30,23 +31,33 @@ _FORMATS = {
     "regex": "a",
 }
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_DIGITS = "0123456789"
 _SOME = 64
+_FIRST = 4  # texts for a pattern
 
 
 def strings(flat: Schema) -> Iterator[str]:
-    """Those with a pattern come from the grammar engine. ImportError: it is missing."""
     if flat.get("format") in _FORMATS:
         yield _FORMATS[flat["format"]]
     if "pattern" in flat:
-        from mockvllm.answers.structured import string_like
-
-        for string in string_like(flat):
-            yield from (string + more for more in ("", *_LETTERS, *_DIGITS))
+        yield from _patterned(flat)
     least, most = flat.get("minLength", 0), flat.get("maxLength")
     length = max(least, 1 if most is None else min(1, most))
     yield from (letter * length for letter in (_LETTERS if length else " "))
     yield from ("a" * longer for longer in range(length + 1, length + _SOME) if most is None or longer <= most)
+
+
+def _patterned(flat: Schema) -> Iterator[str]:
+    """What is hard to find comes from the grammar engine. ImportError: it is missing."""
+    least, patterns = flat.get("minLength", 0), each(flat["pattern"])
+    for pattern in patterns:
+        for text in islice(texts(pattern), _FIRST):
+            yield from (text, text.ljust(least, "a"))
+        for more in (1, 2, least):
+            yield from islice(texts(pattern, more), _FIRST)
+    from mockvllm.answers.structured import string_like
+
+    yield from string_like(flat)
+    yield from chain.from_iterable(map(texts, patterns))
 
 
 def integers(flat: Schema) -> Iterator[int]:

@@ -4,16 +4,20 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
+from mockvllm.answers.pattern_texts import texts
 from mockvllm.answers.schema import UnsatisfiableError, instance_text
 from mockvllm.answers.schema_flat import each, types_of
+from mockvllm.answers.structured_pattern import without_assertions, without_lookaheads
 from mockvllm.answers.structured_tag import structural_tag_grammar
-from mockvllm.answers.structured_text import shortest
+from mockvllm.answers.structured_text import allows, shortest
 
 MISSING = "structured outputs need the package llguidance: pip install 'mockvllm[structured]'"
 
 _LONGEST_STRING = 512
+_MOST_TEXTS = 16
 
 
 class Constraint(NamedTuple):
@@ -42,7 +46,7 @@ def constraint(kind: str, value: Any, *, any_whitespace: bool = True) -> Constra
         raise ValueError(f"Invalid grammar specification: {error}") from None
     problem = _problem(grammar)
     if problem and kind == "json" and not _handed_to_guidance(parsed):
-        grammar = _schema_grammar(parsed, any_whitespace, lenient=True)
+        grammar = _schema_grammar(without_lookaheads(parsed), any_whitespace, lenient=True)
         problem = _problem(grammar) and problem
     if problem:
         raise ValueError(f"Grammar error: {problem}")
@@ -76,7 +80,7 @@ def _schema_grammar(schema: Any, any_whitespace: bool, *, lenient: bool = False)
 def _handed_to_guidance(schema: object) -> bool:
     """Whether vLLM's first backend, xgrammar, leaves the schema to the second (`backend` auto).
 
-    Elsewhere it ignores the keywords that it does not know, where guidance refuses them.
+    Elsewhere it ignores keywords that it does not know, and lookaheads in patterns, where guidance refuses them.
     """
     if isinstance(schema, list):
         return any(map(_handed_to_guidance, schema))
@@ -119,12 +123,19 @@ def default_text(wanted: Constraint, limit: int) -> str | None:
     if wanted.kind == "json":
         with suppress(UnsatisfiableError):
             return instance_text(json.dumps(wanted.value))
+    if wanted.kind == "regex":
+        for text in islice(texts(wanted.value), _MOST_TEXTS):
+            if allows(wanted.grammar, text):
+                return text
     return shortest(wanted.grammar, limit, wanted.value if isinstance(wanted.value, str) else "").text
 
 
 def string_like(schema: Mapping[str, Any]) -> Iterator[str]:
-    """A string with the pattern (or patterns), format and length that a flat JSON schema asks for, if there is one."""
-    patterns = each(schema["pattern"])
+    """A string with the pattern (or patterns), format and length that a flat JSON schema asks for, if there is one.
+
+    Where a pattern looks around, it may be wrong.
+    """
+    patterns = [without_assertions(pattern) for pattern in each(schema["pattern"])]
     limits = {key: schema[key] for key in ("minLength", "maxLength", "format") if key in schema}
     wanted = {"type": "string", "allOf": [{"pattern": pattern} for pattern in patterns], **limits}
     try:

@@ -2,6 +2,7 @@
 
 import heapq
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from llguidance import LLMatcher
 
-_WAYS_LOOKED_AT = 400
+_MOST_LOOKED_AT = 10_000  # places, for one text
+_MOST_AT_ONCE = 4_000
 _MOST_WORDS = 64
 _WORD = re.compile(r"[\w <>=:;,-]+")
 _PREFERRED = b"a0\"}]>)'123456789bcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -17,22 +19,54 @@ _LAST = b" \t\n\r"
 _BYTES = sorted(range(256), key=lambda byte: (byte < 32, byte in _LAST, _PREFERRED.find(byte) % 256, byte))
 """In the order in which we would say them."""
 
+_Way = tuple[bytes, bytes, "LLMatcher"]
+"""What may come next, and where that leads: the kind of place (what may come there), and the place."""
 
-def shortest_end(matcher: "LLMatcher", hints: Sequence[bytes] = ()) -> bytes:
-    """What must yet be said, as far as an end is in sight; b"": none is. The matcher stays where it is.
 
-    `hints`: words that may lead out of a text that could go on in any way.
-    """
-    for word in (b"", *hints):
-        if matcher.validate_tokens(list(word)) == len(word):
-            place = matcher.deep_copy()
-            place.consume_tokens(list(word))
-            if place.is_accepting() and word:
-                return word
-            found = _shortest_end(place)
-            if found:
-                return word + found
-    return b""
+class EndSearch:
+    """For one text. `hints`: words that may lead out of where it could go on in any way."""
+
+    def __init__(self, hints: Sequence[bytes] = ()) -> None:
+        self._hints = hints
+        self._left = _MOST_LOOKED_AT
+
+    def end_from(self, matcher: "LLMatcher") -> bytes:
+        """What must yet be said, as far as an end is in sight; b"": none is. The matcher stays where it is.
+
+        Short ways come first, and of those the ones to kinds of places at which we have been least.
+        """
+        order, seen = count(), Counter[bytes]()
+        behind = [(b"", b"", matcher), *filter(None, (self._behind(matcher, word) for word in self._hints))]
+        found = [(len(said), next(order), said, kind, place) for said, kind, place in behind]
+        heapq.heapify(found)
+        enough = max(0, self._left - _MOST_AT_ONCE)
+        while found and self._left > enough:
+            cost, number, said, kind, place = heapq.heappop(found)
+            if cost < len(said) + seen[kind]:
+                heapq.heappush(found, (len(said) + seen[kind], number, said, kind, place))
+                continue
+            if place.is_accepting():
+                return said
+            seen[kind] += 1
+            for more, there, way in self._ways_on(place):
+                heapq.heappush(found, (len(said + more) + seen[there], next(order), said + more, there, way))
+        return b""
+
+    def _ways_on(self, place: "LLMatcher") -> Iterator[_Way]:
+        """One to each kind of place."""
+        forced, seen = place.compute_ff_bytes(), set[bytes]()
+        for more in (forced,) if forced else (bytes((byte,)) for byte in _allowed(place)):
+            way = self._behind(place, more)
+            if way is not None and way[1] not in seen:
+                seen.add(way[1])
+                yield way
+
+    def _behind(self, place: "LLMatcher", more: bytes) -> _Way | None:
+        self._left -= 1
+        there = place.deep_copy()
+        if there.try_consume_tokens(list(more)) < len(more):
+            return None
+        return more, bytes((there.is_accepting(),)) + there.compute_bitmask(), there
 
 
 def words(source: str) -> Sequence[bytes]:
@@ -40,34 +74,9 @@ def words(source: str) -> Sequence[bytes]:
     return [word.encode() for word in dict.fromkeys(_WORD.findall(source))][:_MOST_WORDS]
 
 
-def _shortest_end(matcher: "LLMatcher") -> bytes:
-    """Places from which the same may be said are taken for one, so that a long way does not hide an end beside it."""
-    order, seen = count(), set[bytes]()
-    found: list[tuple[int, int, bytes, LLMatcher]] = [(0, next(order), b"", matcher)]
-    while found and next(order) < _WAYS_LOOKED_AT:
-        _, _, said, place = heapq.heappop(found)
-        if place.is_accepting():
-            return said
-        for more, there in _ways_on(place, seen):
-            heapq.heappush(found, (len(said + more), next(order), said + more, there))
-    return b""
-
-
 def any_way_on(matcher: "LLMatcher") -> bytes:
     """One character that is allowed, or all that is forced."""
     return matcher.compute_ff_bytes() or bytes(_allowed(matcher)[:1])
-
-
-def _ways_on(place: "LLMatcher", seen: set[bytes]) -> Iterator[tuple[bytes, "LLMatcher"]]:
-    """What may come next, and where that leads: to places that are not `seen`, which they are from then on."""
-    forced = place.compute_ff_bytes()
-    for more in (forced,) if forced else (bytes((byte,)) for byte in _allowed(place)):
-        there = place.deep_copy()
-        there.consume_tokens(list(more))
-        kind = bytes((there.is_accepting(),)) + there.compute_bitmask()
-        if kind not in seen:
-            seen.add(kind)
-            yield more, there
 
 
 def _allowed(place: "LLMatcher") -> Sequence[int]:

@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from mockvllm.answers.structured_pattern import without_lookaheads
+
 Format = Mapping[str, Any]
 
 
@@ -78,10 +80,11 @@ class _Writer:
         return name
 
     def json_schema(self, format: Format) -> str:
+        """Of a schema in a tag xgrammar ignores what it does not know."""
         if format.get("style", "json") != "json":
             raise ValueError(f"the style {format['style']!r} of a json_schema is not modelled here")
-        schema = format["json_schema"]
-        return self.rule("%json " + json.dumps({} if schema is True else schema))
+        schema = {} if format["json_schema"] is True else without_lookaheads(format["json_schema"])
+        return self.rule("%json " + json.dumps({**schema, "x-guidance": {"lenient": True}}))
 
     def any_text(self, format: Format) -> str:
         return self.text(format.get("excludes", ()))

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from mockvllm.answers.structured_search import any_way_on, shortest_end, words
+from mockvllm.answers.structured_search import EndSearch, any_way_on, words
 
 if TYPE_CHECKING:
     from llguidance import LLMatcher, LLTokenizer
 
 _END = 256
-_CLOSERS = (b'"}}', b'"}', b'"]', b'"', b"}}", b"}", b"]")
+_QUOTE = b'"'
+_CLOSERS = (b'"}}', b'"}', b'"]', _QUOTE, b"}}", b"}", b"]")
 """What brings JSON nearer to its end, tried in this order."""
 _CACHED_GRAMMARS = 64
-_SEARCHES = 32  # in one text; beyond, any way will do
 
 
 class Constrained(NamedTuple):
@@ -51,16 +51,27 @@ def shortest(grammar: str, limit: int, source: str = "") -> Constrained:
     return Constrained(walk.text, walk.may_end)
 
 
+def may_begin(grammar: str, piece: str) -> bool:
+    """Whether a valid `grammar` allows `piece` at the beginning."""
+    return _Walk(grammar, 0).say(_utf8(piece))
+
+
+def allows(grammar: str, text: str) -> bool:
+    """Whether all of `text` is what a valid `grammar` asks for."""
+    walk = _Walk(grammar, 0)
+    return walk.say(_utf8(text)) and walk.may_end
+
+
 class _Walk:
     """A way through a grammar, byte by byte. `limit`: the steps that no script asks for."""
 
     def __init__(self, grammar: str, limit: int, hints: Sequence[bytes] = ()) -> None:
         self._matcher = _compiled(grammar).deep_copy()
-        self._hints = hints
         self._said = bytearray()
         self._ahead = b""  # how the text may end from here
         self._steps = limit
-        self._searches = _SEARCHES
+        self._search = EndSearch(hints)
+        self._search_from = 0  # the text's length
 
     @property
     def text(self) -> str:
@@ -82,25 +93,32 @@ class _Walk:
 
     def close(self) -> bool:
         """Say what closes JSON, else any step towards an end. False: there have been enough of them."""
-        if self._steps > 0 and any(self.say(closer) for closer in _CLOSERS):
-            self._steps -= 1
-            return True
-        return self.go_on()
+        return self._say_one_of(_CLOSERS) or self.go_on()
 
     def go_on(self) -> bool:
         """Say one more byte towards an end. False: there have been enough of them."""
-        ahead = self._ahead or self._search() or any_way_on(self._matcher)
+        ahead = self._ahead or self._look_ahead()
+        if not ahead and self._say_one_of((_QUOTE,)):
+            return True
+        ahead = ahead or any_way_on(self._matcher)
         if self._steps <= 0 or not self.say(ahead[:1]):
             return False
         self._steps -= 1
         self._ahead = ahead[1:]
         return True
 
-    def _search(self) -> bytes:
-        if not self._searches:
+    def _say_one_of(self, closers: Sequence[bytes]) -> bool:
+        if self._steps <= 0 or not any(map(self.say, closers)):
+            return False
+        self._steps -= 1
+        return True
+
+    def _look_ahead(self) -> bytes:
+        """The less often, the longer no end has been found."""
+        if len(self._said) < self._search_from:
             return b""
-        self._searches -= 1
-        return shortest_end(self._matcher, self._hints)
+        self._search_from = 2 * len(self._said) + 1
+        return self._search.end_from(self._matcher)
 
 
 class _ByteTokenizer:

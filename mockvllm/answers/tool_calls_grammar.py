@@ -62,8 +62,8 @@ def _binds(tools: Sequence[Tool], rules: CallRules) -> bool:
 
 
 def _arguments(tool: Tool, rules: CallRules) -> object:
-    """What a tool's arguments must be. Keywords that the grammar cannot hold them to are ignored (xgrammar)."""
+    """The schema of a tool's arguments; True: anything."""
     strict = tool.strict is not False if rules.follow_schema else tool.strict or rules.level == "parameter"
     if not strict or tool.parameters is None:
         return True
-    return {**tool.parameters, "x-guidance": {"lenient": True}}
+    return dict(tool.parameters)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 from mockvllm.answers.directives import Directive
@@ -11,7 +10,7 @@ from mockvllm.answers.structured import constraint
 from mockvllm.answers.structured_tag import as_format
 from mockvllm.answers.tool_calls import ToolCall, ToolFormat
 from mockvllm.answers.tool_calls_grammar import CallRules, Choice, Tool, tool_tag
-from mockvllm.server.constraints import kind_of
+from mockvllm.server.constraints import kind_of, no_engine
 from mockvllm.server.draft import Prompt
 from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.chat_request import ChatCompletionRequest
@@ -99,7 +98,11 @@ def _valid(format: ToolFormat, tools: Sequence[Tool], choice: Choice, rules: Cal
 
 
 def _arguments(tool: Tool) -> str:
+    """The smallest that the schema takes. Raises APIError if that needs a grammar engine which is not installed."""
     parameters = {"type": "object", **(tool.parameters or {})}
-    with suppress(UnsatisfiableError):
+    try:
         return instance_text(json.dumps(parameters))
-    return "{}"
+    except UnsatisfiableError:
+        return "{}"
+    except ImportError:
+        raise no_engine() from None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from mockvllm.answers.directives import Directive
 from mockvllm.answers.speaker import SENTENCE
 from mockvllm.answers.structured import MISSING, Constraint, constraint, default_text
-from mockvllm.answers.structured_text import constrain
+from mockvllm.answers.structured_text import constrain, may_begin
 from mockvllm.answers.tokenizer import Tokenizer
 from mockvllm.wire.errors import APIError, invalid
 from mockvllm.wire.response_format import CONSTRAINTS, StructuredOutputsParams
@@ -18,9 +18,14 @@ def constraint_of(params: StructuredOutputsParams, *, any_whitespace: bool) -> C
     try:
         return constraint(kind, getattr(params, kind), any_whitespace=spaced)
     except ImportError:
-        raise APIError(501, MISSING, "NotImplementedError") from None
+        raise no_engine() from None
     except ValueError as error:
         raise invalid(str(error)) from None
+
+
+def no_engine() -> APIError:
+    """The answer to what needs a grammar engine, where none is installed."""
+    return APIError(501, MISSING, "NotImplementedError")
 
 
 def kind_of(params: StructuredOutputsParams) -> str:
@@ -34,7 +39,10 @@ def default_directive(wanted: Constraint, limit: int) -> Directive:
 
 
 def under(wanted: Constraint, directive: Directive, tokenizer: Tokenizer, limit: int) -> Directive:
-    """What a directive says, as far as it is allowed, in about `limit` tokens."""
+    """What a directive says, as far as it is allowed, in about `limit` tokens.
+
+    If not even its beginning is, something that the constraint asks for.
+    """
     text = SENTENCE if directive.say is None else directive.say
     free, bound = "", text
     if wanted.behind:
@@ -42,7 +50,10 @@ def under(wanted: Constraint, directive: Directive, tokenizer: Tokenizer, limit:
         if not mark:
             return directive
         free, bound = before + mark, behind
-    said = constrain(wanted.grammar, _pieces(bound, tokenizer), limit).text
+    pieces = _pieces(bound, tokenizer)
+    if pieces and not may_begin(wanted.grammar, pieces[0]):
+        pieces = _pieces(default_text(wanted, limit) or bound, tokenizer)
+    said = constrain(wanted.grammar, pieces, limit).text
     return Directive(directive.source, free + said, directive.end_token)
 
 
