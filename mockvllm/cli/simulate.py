@@ -12,6 +12,7 @@ import msgspec
 from mockvllm import profiles
 from mockvllm.cli import simulate_flags
 from mockvllm.cli.simulate_progress import progress
+from mockvllm.engine import SchedulerConfig
 from mockvllm.settings import Environment, Settings, check, parse
 from mockvllm.settings.derive import BLOCK_SIZE, MAX_MODEL_LEN, derive
 from mockvllm.settings.engine import num_gpu_blocks, scheduler_config
@@ -19,11 +20,13 @@ from mockvllm.settings.kv_room import check_kv_room
 from mockvllm.settings.model_limit import model_limit
 from mockvllm.settings.step_time import make_step_time
 from mockvllm.settings.words import plain
+from mockvllm.simulation.admission import check_admission
 from mockvllm.simulation.outcome import Outcome
 from mockvllm.simulation.result import load_keys, result
 from mockvllm.simulation.run import run_workload
 from mockvllm.simulation.scenario import read_scenario
 from mockvllm.simulation.scenario_run import run_scenario
+from mockvllm.simulation.workload import Workload
 
 
 def main(argv: Sequence[str]) -> int:
@@ -77,15 +80,10 @@ def _print(whole: Mapping[str, Any], args: Namespace) -> None:
 
 def _simulate(args: Namespace, settings: Settings) -> Outcome:
     workload = simulate_flags.workload(args)
-    blocks = num_gpu_blocks(settings, settings.block_size or BLOCK_SIZE)
-    settings = _fitted(settings, blocks)
-    check(settings, Environment.read(os.environ))
-    derived = derive(settings, model_limit=model_limit(settings), num_gpu_blocks=blocks)
-    check_kv_room(derived, blocks)
     with progress(len(workload)) as told:
         return run_workload(
             workload,
-            scheduler_config(settings, derived, blocks),
+            _engine_config(settings, workload),
             make_step_time(settings),
             rules=profiles.load(settings.profile).scheduler,
             max_concurrency=args.max_concurrency,
@@ -96,10 +94,19 @@ def _simulate(args: Namespace, settings: Settings) -> Outcome:
         )
 
 
-def _fitted(settings: Settings, blocks: int) -> Settings:
-    """Without `--max-model-len` a small KV cache is no error: the longest request is what it holds."""
-    if settings.max_model_len is not None:
-        return settings
+def _engine_config(settings: Settings, workload: Workload) -> SchedulerConfig:
+    """That of the server with these settings; but without `--max-model-len` a small KV cache is no error: the longest
+    request is then what it holds, if the workload can do with that."""
+    blocks = num_gpu_blocks(settings, settings.block_size or BLOCK_SIZE)
     room = (blocks - 1) * (settings.block_size or BLOCK_SIZE)
-    longest = model_limit(settings) or MAX_MODEL_LEN
-    return replace(settings, max_model_len=room) if 0 < room < longest else settings
+    limit = model_limit(settings)
+    if settings.max_model_len is None and 0 < room < (limit or MAX_MODEL_LEN):
+        check_admission(workload, _scheduler_config(settings, limit, blocks))
+        settings = replace(settings, max_model_len=room)
+    check(settings, Environment.read(os.environ))
+    check_kv_room(derive(settings, model_limit=limit, num_gpu_blocks=blocks), blocks)
+    return _scheduler_config(settings, limit, blocks)
+
+
+def _scheduler_config(settings: Settings, limit: int | None, blocks: int) -> SchedulerConfig:
+    return scheduler_config(settings, derive(settings, model_limit=limit, num_gpu_blocks=blocks), blocks)
