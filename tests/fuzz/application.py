@@ -13,7 +13,7 @@ from mockvllm.server.build import build_backend
 from mockvllm.settings import load
 from mockvllm.testing.transport import InProcessTransport
 
-FLAGS = ("--ttft-ms", "0", "--itl-ms", "0", "--max-model-len", "64", "--disable-uvicorn-access-log", "--no-control")
+FLAGS = ("--ttft-ms", "0", "--itl-ms", "0", "--max-model-len", "256", "--disable-uvicorn-access-log", "--no-control")
 PARSERS = ("--enable-auto-tool-choice", "--tool-call-parser", "hermes", "--reasoning-parser", "qwen3")
 POOLING = ("--runner", "pooling", "--hf-overrides", '{"hidden_size": 16, "is_matryoshka": true}')
 HANG = 10.0

@@ -59,18 +59,24 @@ def replaced(value: Any, place: tuple[Any, ...], new: Any) -> Any:
     return copy
 
 
+def own_items(path: str) -> list[tuple[str, Any]]:
+    return [item for body in BODIES[path] for item in body.items()]
+
+
 @st.composite
 def mutations(draw: st.DrawFn, path: str) -> Asked:
-    """A recorded body with fields of others, with fields broken, or with one value changed deep inside."""
+    """A recorded body with fields of others, with fields broken, with one value changed deep inside, or cut off."""
     body = draw(st.sampled_from(BODIES[path]))
-    body = {**body, **dict(draw(st.lists(st.sampled_from(ITEMS), max_size=3)))}
-    body = {**body, **draw(st.dictionaries(st.sampled_from(FIELDS), ANYTHING, max_size=2))}
-    if draw(st.booleans()):
+    body = {**body, **dict(draw(st.lists(st.sampled_from(own_items(path)), max_size=2)))}
+    kind = draw(st.sampled_from(("as it is", "foreign", "broken", "deep", "cut")))
+    if kind == "foreign":
+        body = {**body, **dict(draw(st.lists(st.sampled_from(ITEMS), max_size=3)))}
+    elif kind == "broken":
+        body = {**body, **draw(st.dictionaries(st.sampled_from(FIELDS), ANYTHING, max_size=2))}
+    elif kind == "deep":
         body = replaced(body, draw(st.sampled_from(places(body)[1:] or [()])), draw(ANYTHING))
     text = json.dumps(few_choices(body)).encode()
-    if draw(st.integers(0, 19)) == 0:
-        text = text[: draw(st.integers(0, len(text)))]
-    return Asked("POST", path, text, (JSON,))
+    return Asked("POST", path, text[: draw(st.integers(0, len(text)))] if kind == "cut" else text, (JSON,))
 
 
 @pytest.mark.slow
