@@ -32,7 +32,7 @@ _FORMATS = {
 }
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SOME = 64
-_FIRST = 4  # texts for a pattern
+_FIRST = 3  # texts for a pattern
 
 
 def strings(flat: Schema) -> Iterator[str]:
@@ -52,12 +52,12 @@ def _patterned(flat: Schema) -> Iterator[str]:
     for pattern in patterns:
         for text in islice(texts(pattern), _FIRST):
             yield from (text, text.ljust(least, "a"))
-        for more in (1, 2, least):
-            yield from islice(texts(pattern, more), _FIRST)
+        yield from islice(texts(pattern, least), _FIRST)
     from mockvllm.answers.structured import string_like
 
     yield from string_like(flat)
     yield from chain.from_iterable(map(texts, patterns))
+    yield from chain.from_iterable(islice(texts(text, more), 1) for more in range(1, _SOME) for text in patterns)
 
 
 def integers(flat: Schema) -> Iterator[int]:

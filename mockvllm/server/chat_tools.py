@@ -99,7 +99,7 @@ def _valid(format: ToolFormat, tools: Sequence[Tool], choice: Choice, rules: Cal
 
 def _arguments(tool: Tool) -> str:
     """The smallest that the schema takes. Raises APIError if that needs a grammar engine which is not installed."""
-    parameters = {"type": "object", **(tool.parameters or {})}
+    parameters = {**(tool.parameters or {}), "type": "object"}
     try:
         return instance_text(json.dumps(parameters))
     except UnsatisfiableError:
