@@ -8,7 +8,8 @@ from itertools import chain, islice
 from typing import Any
 
 from mockvllm.answers.schema_containers import arrays, objects
-from mockvllm.answers.schema_flat import Flattener, Schema, types_of
+from mockvllm.answers.schema_flat import Flattener
+from mockvllm.answers.schema_merge import Schema, types_of
 from mockvllm.answers.schema_scalars import SCALARS
 
 _MOST_TRIED = 2000  # values, for one instance

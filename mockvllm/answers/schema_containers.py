@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain, count, islice
 from typing import Any
 
-from mockvllm.answers.schema_flat import Schema, each, matches
+from mockvllm.answers.schema_merge import Schema, each, matches
 
 Some = Callable[[object], Iterator[Any]]
 """Different values for a schema within, the smallest first; none if there is none."""

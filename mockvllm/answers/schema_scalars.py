@@ -7,7 +7,7 @@ from math import ceil, floor
 from typing import Any
 
 from mockvllm.answers.pattern_texts import texts
-from mockvllm.answers.schema_flat import Schema, each
+from mockvllm.answers.schema_merge import Schema, each
 
 _FORMATS = {
     "date-time": "2026-01-01T00:00:00Z",

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from mockvllm.answers.pattern_texts import texts
 from mockvllm.answers.schema import UnsatisfiableError, instance_text
-from mockvllm.answers.schema_flat import each, types_of
+from mockvllm.answers.schema_merge import each, types_of
 from mockvllm.answers.structured_pattern import without_assertions, without_lookaheads
 from mockvllm.answers.structured_tag import structural_tag_grammar
 from mockvllm.answers.structured_text import allows, shortest
