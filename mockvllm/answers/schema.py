@@ -10,6 +10,7 @@ from typing import Any
 from mockvllm.answers.schema_containers import arrays, objects
 from mockvllm.answers.schema_flat import Flattener
 from mockvllm.answers.schema_merge import Schema, types_of
+from mockvllm.answers.schema_mistakes import without_mistakes
 from mockvllm.answers.schema_scalars import SCALARS
 
 _MOST_TRIED = 2000  # values, for one instance
@@ -33,15 +34,22 @@ class UnsatisfiableError(ValueError):
 @lru_cache(maxsize=256)
 def instance_text(schema: str) -> str:
     """An instance of a schema; both are JSON texts. Raises UnsatisfiableError."""
-    return json.dumps(instance(json.loads(schema)), ensure_ascii=False)
+    return json.dumps(instance(json.loads(schema, parse_float=_number)), ensure_ascii=False)
 
 
 def instance(schema: object) -> Any:
     """Raises UnsatisfiableError."""
     with suppress(RecursionError):
-        for value in _Instances(schema).some(schema):
+        sound = without_mistakes(schema)
+        for value in _Instances(sound).some(sound):
             return value
     raise UnsatisfiableError(f"no instance was found of the schema {json.dumps(schema)[:200]}")
+
+
+def _number(text: str) -> int | float:
+    """A whole number may be written with a point."""
+    number = float(text)
+    return int(number) if number.is_integer() else number
 
 
 class _Instances:

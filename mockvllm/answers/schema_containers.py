@@ -10,10 +10,13 @@ Some = Callable[[object], Iterator[Any]]
 """Different values for a schema within, the smallest first; none if there is none."""
 
 _EXTRA_NAMES = 8
+_MOST_MEMBERS = 1000
 
 
 def objects(flat: Schema, some: Some) -> Iterator[dict[str, Any]]:
     """With what is required, then with each other property too, at last with all of them."""
+    if flat.get("minProperties", 0) > _MOST_MEMBERS:
+        return
     needed = _required(flat)
     properties = [name for name in flat.get("properties", {}) if name not in needed]
     missing = max(0, flat.get("minProperties", 0) - len(needed))
@@ -29,6 +32,8 @@ def objects(flat: Schema, some: Some) -> Iterator[dict[str, Any]]:
 
 def arrays(flat: Schema, some: Some) -> Iterator[list[Any]]:
     """As short as may be, then longer."""
+    if max(flat.get("minItems", 0), flat.get("minContains", 0)) > _MOST_MEMBERS:
+        return
     contained = [*each(flat["contains"])] * flat.get("minContains", 1) if "contains" in flat else []
     shortest = max(flat.get("minItems", 0), len(contained))
     longest = flat.get("maxItems", shortest + 2)

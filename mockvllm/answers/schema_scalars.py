@@ -32,10 +32,13 @@ _FORMATS = {
 }
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SOME = 64
+_LONGEST = 100_000
 _FIRST = 3  # texts for a pattern
 
 
 def strings(flat: Schema) -> Iterator[str]:
+    if flat.get("minLength", 0) > _LONGEST:
+        return
     if flat.get("format") in _FORMATS:
         yield _FORMATS[flat["format"]]
     if "pattern" in flat:

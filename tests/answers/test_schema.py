@@ -1,6 +1,7 @@
 """Instances of JSON schemas: valid, small, always the same; found wherever there is one."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -90,7 +91,7 @@ RECURSIVE: Schema = {
         {"type": "array", "items": {"type": "boolean"}, "uniqueItems": True, "minItems": 2},
         {"type": "object", "properties": {"a": {}}, "required": ["b"], "additionalProperties": {"minLength": 2}},
         {"oneOf": [{"required": ["a"]}, {"required": ["b"]}], "type": "object", "properties": {"a": {}, "b": {}}},
-        {"anyOf": [{"type": "string", "maxLength": -1}, {"type": "integer", "minimum": 7}]},
+        {"anyOf": [{"type": "string", "minLength": 3, "maxLength": 2}, {"type": "integer", "minimum": 7}]},
         {"type": "object", "not": {"required": ["a"]}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
         {"type": "number", "minimum": 1.5, "maximum": 1.7},
         {"type": "array", "contains": {"type": "integer", "minimum": 5}, "items": {"type": "integer", "maximum": 6}},
@@ -121,7 +122,10 @@ def test_older_drafts() -> None:
         {"allOf": [{"type": "string"}, {"type": "integer"}]},
         {"$ref": "#"},
         {"$ref": "#/nowhere"},
-        {"type": "nothing"},
+        {"type": "string", "minLength": 10**12},
+        {"type": "array", "minItems": 10**12},
+        {"type": "array", "contains": {}, "minContains": 10**12},
+        {"type": "object", "minProperties": 10**12},
         {"type": "object", "required": ["a"], "properties": {"a": {"$ref": "#"}}},
         {"minimum": 5, "maximum": 3, "type": "integer"},
         {"type": "array", "items": {"type": "boolean"}, "uniqueItems": True, "minItems": 3},
@@ -130,6 +134,44 @@ def test_older_drafts() -> None:
 def test_what_cannot_be_is_told(schema: object) -> None:
     with pytest.raises(UnsatisfiableError, match="no instance was found of the schema"):
         instance(schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "file"}, "a"),
+        ({"type": "object", "properties": {"a": {"type": "string", "required": True}}, "required": ["a"]}, {"a": "a"}),
+        ({"type": "object", "properties": 5, "required": "a"}, {}),
+        ({"type": "integer", "minimum": "3", "maximum": -2}, -2),
+        ({"type": ["x", "null"], "enum": [7]}, 7),
+        ({"anyOf": [5, {"const": 1}, "x"]}, 1),
+        ({"type": "string", "minLength": 2.0}, "aa"),
+        ({"type": "string", "pattern": "("}, "a"),
+        ({"$ref": 5, "enum": "x", "type": "boolean"}, False),
+    ],
+)
+def test_mistakes_say_nothing(schema: object, value: Any) -> None:
+    assert json.loads(instance_text(json.dumps(schema))) == value
+
+
+VALUES = st.sampled_from([5, -1, 1.5, "x", "(", None, True, [], {}, [1], ["a"], {"a": 5}, [{}], 10**12])
+KEYS = """
+    $defs $id $ref $anchor additionalProperties allOf anyOf const contains dependentRequired dependentSchemas else enum
+    exclusiveMinimum format if items maxItems maximum minContains minItems minLength minProperties minimum multipleOf
+    not oneOf pattern patternProperties prefixItems properties propertyNames required then type uniqueItems
+""".split()  # noqa: SIM905
+TYPES = st.sampled_from(["object", "array", "string", "number"])
+LEADS_NOWHERE = {"$ref", "pattern", "patternProperties"}
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=4), TYPES)
+@settings(deadline=None)
+def test_whatever_is_sent_there_is_an_instance_or_none(schema: Schema, type_: str) -> None:
+    for sent in (schema, {"properties": {"a": {"type": type_, **schema}}, "required": ["a"]}):
+        with suppress(UnsatisfiableError):
+            value = json.loads(instance_text(json.dumps(sent)))
+            if is_valid(Draft202012Validator.META_SCHEMA, sent) and LEADS_NOWHERE.isdisjoint(schema):
+                assert is_valid(sent, value)
 
 
 def test_texts() -> None:
