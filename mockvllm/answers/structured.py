@@ -42,7 +42,7 @@ def constraint(kind: str, value: Any, *, any_whitespace: bool = True) -> Constra
         grammar = _grammar(kind, parsed, any_whitespace)
     except ImportError:
         raise
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except Exception as error:  # of the engine's converters, and of members of a wrong type
         raise ValueError(f"Invalid grammar specification: {error}") from None
     problem = _problem(grammar)
     if problem and kind == "json" and not _handed_to_guidance(parsed):
@@ -88,7 +88,7 @@ def _handed_to_guidance(schema: object) -> bool:
         return False
     types = types_of(schema.get("type"))
     own = any(type_ in types and not keywords.isdisjoint(schema) for type_, keywords in _NOT_FOR_XGRAMMAR.items())
-    odd = "string" in types and schema.get("format", "date") not in _XGRAMMAR_FORMATS
+    odd = "string" in types and str(schema.get("format", "date")) not in _XGRAMMAR_FORMATS
     return own or odd or any(map(_handed_to_guidance, schema.values()))
 
 

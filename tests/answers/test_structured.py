@@ -170,3 +170,40 @@ def test_the_kind_and_the_value_are_kept() -> None:
     wanted = constraint("json", '{"type": "null"}')
     assert isinstance(wanted, Constraint)
     assert (wanted.kind, wanted.value, wanted.behind) == ("json", {"type": "null"}, "")
+
+
+MEMBERS = st.sampled_from(
+    [
+        "type",
+        "value",
+        "json_schema",
+        "excludes",
+        "grammar",
+        "pattern",
+        "elements",
+        "begin",
+        "content",
+        "end",
+        "triggers",
+        "tags",
+    ]
+)
+FORMATS = st.sampled_from(
+    ["const_string", "json_schema", "any_text", "grammar", "regex", "sequence", "or", "tag", "triggered_tags", "plus"]
+)
+ODD = st.sampled_from([5, -1, 1e308, "x", "<", "(", None, True, [], {}, [1], {"type": 5}, {"format": []}])
+
+
+@given(
+    st.recursive(
+        ODD, lambda inner: st.dictionaries(MEMBERS, FORMATS | inner | st.lists(inner, max_size=2)), max_leaves=8
+    )
+)
+def test_whatever_is_sent_is_a_grammar_or_is_refused(value: Any) -> None:
+    for kind, sent in (("json", value), ("structural_tag", value), ("structural_tag", {"format": value})):
+        try:
+            wanted = constraint(kind, sent)
+        except ValueError:
+            continue
+        text = default_text(wanted, 50)
+        assert text is None or constrain(wanted.grammar, [text], 0).text == text
