@@ -47,7 +47,9 @@ def _add_workload(flags: Parser) -> None:
     load.add_argument(
         "--timed-trace-chunk-hash-size", type=positive, default=16, metavar="N", help="tokens of a hash id"
     )
-    load.add_argument("--timed-trace-sec-multiplier", type=above_zero, default=1.0, metavar="N", help="to seconds")
+    load.add_argument(
+        "--timed-trace-sec-multiplier", type=finite_above_zero, default=1.0, metavar="N", help="to seconds"
+    )
     load.add_argument("--priority-mix", type=mix, metavar="P=W,...", help="priorities by weight, such as 0=0.6,10=0.4")
     load.add_argument("--seed", type=int, default=0, metavar="N", help="of every draw, with the request's id")
 
@@ -115,6 +117,13 @@ def ratio(text: str) -> float:
     return value
 
 
+def finite_above_zero(text: str) -> float:
+    value = above_zero(text)
+    if value == math.inf:
+        raise ArgumentTypeError(f"{text!r} is not finite")
+    return value
+
+
 def mix(text: str) -> dict[int, float]:
     """`0=0.6,10=0.4`; a colon does as well."""
     weights: dict[int, float] = {}
@@ -124,11 +133,15 @@ def mix(text: str) -> dict[int, float]:
             priority = int(name)
         except ValueError:
             raise ArgumentTypeError(f"{item!r} is not PRIORITY=WEIGHT") from None
+        if not -(2**63) <= priority < 2**63:
+            raise ArgumentTypeError(f"{item!r}: a priority has 64 bits")
         if priority in weights:
             raise ArgumentTypeError(f"priority {priority} is there twice")
         weights[priority] = above_zero(weight)
         if weights[priority] == math.inf:
             raise ArgumentTypeError(f"{item!r}: the weight must be finite")
+    if math.isinf(sum(weights.values())):
+        raise ArgumentTypeError(f"{text!r}: the weights add up to infinity")
     return weights
 
 

@@ -12,6 +12,9 @@ from mockvllm.simulation.random_dataset import choose, request_draws
 from mockvllm.simulation.tokens import own_tokens, shared_tokens
 from mockvllm.simulation.workload import Workload
 
+MOST_TOKENS = 10**9
+LATEST = 1e15  # of a unit of time: floats still tell neighbours apart
+
 
 class TracedRequest(msgspec.Struct, frozen=True):
     """`hash_ids`: the names of the chunks that the prompt starts with; prompts share the chunks that they both name."""
@@ -24,8 +27,12 @@ class TracedRequest(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         for name in ("input_length", "output_length"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+            if not 1 <= getattr(self, name) <= MOST_TOKENS:
+                raise ValueError(f"{name} must be from 1 to {MOST_TOKENS:,}, not {getattr(self, name)}")
+        if self.priority is not None and not -(2**63) <= self.priority < 2**63:
+            raise ValueError(f"priority must have 64 bits, not {self.priority}")
+        if not abs(self.timestamp) < LATEST:
+            raise ValueError(f"timestamp must be within {LATEST:g}, not {self.timestamp}")
         if any(name < 0 for name in self.hash_ids):
             raise ValueError(f"hash_ids must not be negative, not {min(self.hash_ids)}")
 
