@@ -112,14 +112,12 @@ def _problem(grammar: str) -> str:
     return LLMatcher.validate_grammar(grammar)
 
 
-def default_text(wanted: Constraint, limit: int) -> str | None:
-    """What to say when nobody says anything, in about `limit` characters; None: any text will do."""
+def default_text(wanted: Constraint, limit: int) -> str:
+    """A short text that is allowed, of about `limit` characters at most."""
     if wanted.kind == "choice":
         return str(wanted.value[0])
     if wanted.kind == "json_object":
         return "{}"
-    if wanted.kind == "structural_tag":
-        return None
     if wanted.kind == "json":
         with suppress(UnsatisfiableError):
             return instance_text(json.dumps(wanted.value))

@@ -15,7 +15,7 @@ from mockvllm.server.draft import Prompt
 from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.chat_request import ChatCompletionRequest
 from mockvllm.wire.features import tool_choice
-from mockvllm.wire.response_format import StructuredOutputsParams
+from mockvllm.wire.response_format import StructuredOutputsParams, structured_outputs
 
 
 class ChatTools:
@@ -47,7 +47,8 @@ class ChatTools:
         choice = tool_choice(request)
         if self._format is None or choice == "none":
             return None
-        told = prompt.conversation[-1]["role"] == "tool" or "constraint" in prompt.values
+        formatted = structured_outputs(request.response_format, request.structured_outputs) is not None
+        told = formatted or prompt.conversation[-1]["role"] == "tool"
         if choice == "auto" and (told or not self._calls_by_itself):
             return None
         tool = _chosen(request)[0]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from mockvllm.answers.directives import Directive
 from mockvllm.answers.speaker import SENTENCE
 from mockvllm.answers.structured import MISSING, Constraint, constraint, default_text
-from mockvllm.answers.structured_text import constrain, may_begin
+from mockvllm.answers.structured_text import allows, constrain, may_begin
 from mockvllm.answers.tokenizer import Tokenizer
 from mockvllm.wire.errors import APIError, invalid
 from mockvllm.wire.response_format import CONSTRAINTS, StructuredOutputsParams
@@ -33,9 +33,11 @@ def kind_of(params: StructuredOutputsParams) -> str:
 
 
 def default_directive(wanted: Constraint, limit: int) -> Directive:
-    """What to say under a constraint when nobody says anything, in about `limit` characters."""
-    text = default_text(wanted, limit)
-    return Directive("default", SENTENCE if text is None else text)
+    """What to say under a constraint when nobody says anything: the sentence if it is allowed, else as little as is.
+
+    In about `limit` characters.
+    """
+    return Directive("default", SENTENCE if allows(wanted.grammar, SENTENCE) else default_text(wanted, limit))
 
 
 def under(wanted: Constraint, directive: Directive, tokenizer: Tokenizer, limit: int) -> Directive:
@@ -52,7 +54,7 @@ def under(wanted: Constraint, directive: Directive, tokenizer: Tokenizer, limit:
         free, bound = before + mark, behind
     pieces = _pieces(bound, tokenizer)
     if pieces and not may_begin(wanted.grammar, pieces[0]):
-        pieces = _pieces(default_text(wanted, limit) or bound, tokenizer)
+        pieces = _pieces(default_text(wanted, limit), tokenizer)
     said = constrain(wanted.grammar, pieces, limit).text
     return Directive(directive.source, free + said, directive.end_token)
 
