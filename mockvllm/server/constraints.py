@@ -43,7 +43,7 @@ def default_directive(wanted: Constraint, limit: int) -> Directive:
 def under(wanted: Constraint, directive: Directive, tokenizer: Tokenizer, limit: int) -> Directive:
     """What a directive says, as far as it is allowed, in about `limit` tokens.
 
-    If not even its beginning is, something that the constraint asks for.
+    If not even its beginning is, something that the constraint asks for; within a tag what was meant still counts.
     """
     text = SENTENCE if directive.say is None else directive.say
     free, bound = "", text
@@ -53,7 +53,7 @@ def under(wanted: Constraint, directive: Directive, tokenizer: Tokenizer, limit:
             return directive
         free, bound = before + mark, behind
     pieces = _pieces(bound, tokenizer)
-    if pieces and not may_begin(wanted.grammar, pieces[0]):
+    if pieces and wanted.kind != "structural_tag" and not may_begin(wanted.grammar, pieces[0]):
         pieces = _pieces(default_text(wanted, limit), tokenizer)
     said = constrain(wanted.grammar, pieces, limit).text
     return Directive(directive.source, free + said, directive.end_token)
