@@ -4,7 +4,7 @@ import re
 from itertools import islice
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockvllm.answers.pattern_texts import texts
@@ -73,6 +73,7 @@ PATTERNS = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(PATTERNS, st.integers(0, 3))
 def test_all_match_where_nothing_looks_around(pattern: str, more: int) -> None:
     found = first(pattern, 5, more)
@@ -86,6 +87,7 @@ def test_more_of_everything() -> None:
     assert first("a+b*c{1,2}d?", more=2) == ["aaabbccd"]
 
 
+@settings(deadline=None)
 @given(PATTERNS)
 def test_what_does_not_look_around_stays_as_it_is(pattern: str) -> None:
     assert without_assertions(pattern) == pattern

@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -139,6 +139,7 @@ def test_whatever_is_scripted_the_answer_is_valid(schema: dict[str, Any], script
     assert Draft202012Validator(schema).is_valid(json.loads(text)), text
 
 
+@settings(deadline=None)
 @given(st.text(max_size=20), st.integers(0, 12))
 def test_a_cut_answer_may_be_gone_on_with(script: str, limit: int) -> None:
     grammar = constraint("json", {"type": "object", "required": ["aaaa"]}).grammar
@@ -180,6 +181,7 @@ MEMBERS = st.sampled_from(
 ODD = st.sampled_from([5, -1, 1e308, "x", "<", "(", None, True, [], {}, [1], {"type": 5}, {"format": []}])
 
 
+@settings(deadline=None)
 @given(
     st.recursive(
         ODD, lambda inner: st.dictionaries(MEMBERS, MEMBERS | inner | st.lists(inner, max_size=2)), max_leaves=8
