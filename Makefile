@@ -33,7 +33,7 @@ image:
 
 $(VENV)/.serve: pyproject.toml scripts/install
 	@echo "installing into $(VENV)"
-	@scripts/install $(VENV) -e ".[tokenizer]"
+	@scripts/install $(VENV) -e ".[tokenizer,structured]"
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml scripts/install
