@@ -123,7 +123,6 @@ class LockstepScheduler(Scheduler):
             and request.num_output_placeholders == placeholders
             and request.num_tokens + placeholders - request.num_computed_tokens == 1
             and not request.is_prefill_chunk
-            and not request.num_stale_tokens
         )
 
     def _foreseen_batches(self, request: Request) -> int:

@@ -242,6 +242,38 @@ scenarios = {
 }
 
 
+crowded = {
+    "config": st.builds(
+        SchedulerConfig,
+        num_gpu_blocks=st.integers(30, 60),
+        block_size=st.sampled_from([2, 4]),
+        max_num_seqs=st.integers(3, 9),
+        max_num_batched_tokens=st.sampled_from([9, 12, 20, 64]),
+        max_model_len=st.just(90),
+        enable_prefix_caching=st.booleans(),
+        long_prefill_token_threshold=st.sampled_from([0, 0, 6]),
+        policy=st.sampled_from(["fcfs", "priority", "priority"]),
+        scheduler_reserve_full_isl=st.booleans(),
+        async_scheduling=st.booleans(),
+    ),
+    "step_time": st.just(Linear(0.125)),
+    "visits": st.lists(
+        st.builds(
+            Visit,
+            at=st.integers(0, 24).map(lambda tick: tick / 8),
+            prompt=st.integers(1, 16) | st.integers(1, 50),
+            shared=st.sampled_from([0, 8]),
+            max_tokens=st.integers(8, 40),
+            priority=st.integers(0, 2),
+        ),
+        min_size=4,
+        max_size=14,
+    ),
+    "profile": st.sampled_from(profiles.NAMES),
+    "loop": st.integers(0, 20),
+}
+
+
 def assert_same(story: Story, expected: Story) -> None:
     for event, expected_event in zip(story.events, expected.events, strict=False):
         assert event == expected_event
@@ -254,10 +286,33 @@ def test_every_event_is_that_of_plain_stepping(**scenario: Any) -> None:
     assert_same(play(DetailedStory(), **scenario), play(DetailedStory(), **scenario, lockstep=False))
 
 
+@settings(max_examples=300, deadline=None)
+@given(leaping=st.booleans(), **crowded)
+def test_so_it_is_where_blocks_seats_and_budget_are_short(leaping: bool, **scenario: Any) -> None:
+    story, plain = (LeapingStory(), Story()) if leaping else (DetailedStory(), DetailedStory())
+    assert_same(play(story, **scenario), play(plain, **scenario, lockstep=False))
+
+
 @settings(max_examples=200, deadline=None)
 @given(pauses=st.lists(moments, max_size=2).map(sorted), **scenarios)
 def test_leaps_over_many_steps_leave_out_nothing(pauses: list[float], **scenario: Any) -> None:
     assert_same(play(LeapingStory(), **scenario, pauses=pauses), play(Story(), **scenario, lockstep=False))
+
+
+@pytest.mark.parametrize("async_scheduling", [False, True])
+def test_a_prompt_in_front_takes_the_budget_of_those_behind(async_scheduling: bool) -> None:
+    config = SchedulerConfig(
+        num_gpu_blocks=100,
+        block_size=4,
+        max_num_batched_tokens=9,
+        long_prefill_token_threshold=6,
+        enable_prefix_caching=False,
+        async_scheduling=async_scheduling,
+    )
+    visits = [Visit(at=0.0, prompt=90, shared=0, max_tokens=5)]
+    visits += [Visit(at=0.0, prompt=1, shared=0, max_tokens=60) for _ in range(5)]
+    plain = play(DetailedStory(), config, Linear(0.04), visits, lockstep=False)
+    assert_same(play(DetailedStory(), config, Linear(0.04), visits), plain)
 
 
 ROOMY = SchedulerConfig(num_gpu_blocks=200, block_size=16, enable_prefix_caching=False)
