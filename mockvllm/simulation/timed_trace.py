@@ -27,8 +27,10 @@ class TracedRequest(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         for name in ("input_length", "output_length"):
-            if not 1 <= getattr(self, name) <= MOST_TOKENS:
-                raise ValueError(f"{name} must be from 1 to {MOST_TOKENS:,}, not {getattr(self, name)}")
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+            if getattr(self, name) > MOST_TOKENS:
+                raise ValueError(f"{name} must be at most {MOST_TOKENS}, not {getattr(self, name)}")
         if self.priority is not None and not -(2**63) <= self.priority < 2**63:
             raise ValueError(f"priority must have 64 bits, not {self.priority}")
         if not abs(self.timestamp) < LATEST:
