@@ -1,20 +1,13 @@
 """`/v1/messages/count_tokens` (vLLM 0.30-0.33)."""
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter
 
 from mockvllm.server.backend import Backend
-from mockvllm.wire.errors import APIError
+from mockvllm.server.routes.posts import post
 
 
 def router(backend: Backend) -> APIRouter:
     routes = APIRouter()
-
-    @routes.post("/v1/messages/count_tokens", response_model=None)
-    async def count_tokens(request: Request) -> Response:
-        try:
-            counted = backend.messages.count_tokens(await request.body(), request.headers.raw)
-        except APIError as error:
-            return Response(error.body(), error.status, media_type="application/json")
-        return Response(counted, media_type="application/json")
-
+    count_tokens = post(backend.messages.count_tokens)
+    routes.add_api_route("/v1/messages/count_tokens", count_tokens, methods=["POST"], response_model=None)
     return routes
