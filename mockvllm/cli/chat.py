@@ -35,9 +35,6 @@ def main(argv: Sequence[str]) -> int:
         return 2
     except KeyboardInterrupt:
         return _INTERRUPTED
-    except BrokenPipeError:  # whoever read us has enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:

@@ -1,9 +1,10 @@
 """The `mockvllm` command. Each sub-command is one small module, imported only when it is called."""
 
 import importlib
-import os
 import sys
 from collections.abc import Sequence
+
+from mockvllm.console import to_nowhere
 
 COMMANDS = {
     "serve": "start a server (vLLM's flags, and ours)",
@@ -44,7 +45,6 @@ def main(argv: Sequence[str] | None = None) -> None:
         status = module.main(args[1:])
         sys.stdout.flush()
     except BrokenPipeError:
-        # Whoever read us (`| head`) has seen enough; what is still buffered goes nowhere, and that is no error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        to_nowhere(sys.stdout)  # whoever read us (`| head`) has seen enough
         status = 0
     raise SystemExit(status)

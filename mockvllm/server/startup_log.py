@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TextIO
 
+from mockvllm.console import say
 from mockvllm.planning.kv_cache import capacity, override_line
 from mockvllm.profiles import NAMES, Profile
-from mockvllm.server.console import say
 from mockvllm.server.embeddings import embeds
 from mockvllm.server.log_format import LogFormat, Record
 from mockvllm.settings import Environment, Settings

@@ -8,7 +8,7 @@ import httpx
 import pytest
 import support
 
-from mockvllm.server.console import say
+from mockvllm.console import say
 
 
 @pytest.mark.parametrize("num_lines", [1, 3, 9])

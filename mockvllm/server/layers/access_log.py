@@ -5,8 +5,8 @@ import http
 import sys
 from urllib.parse import quote
 
+from mockvllm.console import say
 from mockvllm.server.asgi import App, Message, Receive, Scope, Send, on_start
-from mockvllm.server.console import say
 
 PHRASES = {status.value: f"{status.value} {status.phrase}" for status in http.HTTPStatus}
 
