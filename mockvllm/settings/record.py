@@ -13,22 +13,6 @@ from mockvllm.settings.scheduler import LoggingConfig, ObservabilityConfig, Sche
 
 DEFAULT_MODEL = "/models/chat-70b-fp8-2026-09-28"
 
-GROUPS = (
-    Mock,
-    Options,
-    Frontend,
-    ModelConfig,
-    StructuredOutputsConfig,
-    ParallelConfig,
-    CacheConfig,
-    MultiModalConfig,
-    LoRAConfig,
-    LoggingConfig,
-    ObservabilityConfig,
-    SchedulerConfig,
-    VllmConfig,
-)
-
 
 @dataclass(frozen=True, slots=True, repr=False, match_args=False)
 class Settings(
@@ -61,6 +45,9 @@ class Settings(
     def model_names(self) -> tuple[str, ...]:
         """The names the model answers to: those given, or MODEL as given, or the last component of the default."""
         return self.served_model_name or (self.model_tag or DEFAULT_MODEL.rpartition("/")[2],)
+
+
+GROUPS = Settings.__bases__
 
 
 def knobs(group: type) -> Iterator[Field[Any]]:
