@@ -5,7 +5,6 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError
 from typing import NoReturn
 
-from mockvllm_client.ask import base_url
 from mockvllm_client.wireshape import buffer
 
 BUFFERS = "off|full|bytes:N|time:MS|events:N"
@@ -21,6 +20,8 @@ class Parser(ArgumentParser):
 
 def url(text: str) -> str:
     """A server's URL, without a trailing slash or `/v1`."""
+    from mockvllm_client.ask import base_url  # brings httpx, which a command that asks nobody need not wait for
+
     try:
         return base_url(text)
     except ValueError as error:
