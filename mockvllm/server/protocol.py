@@ -19,11 +19,6 @@ class Connection:
         self.on_writable: Callable[[], None] | None = None
         self.writable = True  # False while the peer reads too slowly: the buffer is above its high-water mark
 
-    @property
-    def unsent_bytes(self) -> int:
-        """Bytes handed over that the kernel has not taken yet."""
-        return self.protocol.transport.get_write_buffer_size()
-
     def close(self) -> None:
         """Close once what is buffered has left, whatever of a response is missing."""
         self.protocol.transport.close()
