@@ -7,6 +7,7 @@ from mockvllm.clock.virtual import VirtualClock
 from mockvllm.engine import EngineCore, FinishReason, Request, RequestOutput, SchedulerOutput
 
 STEPS_A_TICK = 2  # who gets a seat and is due at once need not wait for another turn of the event loop
+MANY = 8  # of so many that spoke in a tick, the next ones may wait for each other (`Clock.slack`)
 Deliver = Callable[[list[RequestOutput], float], None]
 
 
@@ -77,9 +78,12 @@ class Driver:
     def _paced_tick(self) -> None:
         """`fixed`: whoever is due speaks; a step takes no time. Few steps a tick, so that others get their turn."""
         core, now = self.core, self.clock.now()
+        num_results = 0
         for _ in range(STEPS_A_TICK):
             if core.begin(now) is not None:
-                self._deliver(core.complete(now), now)
+                results = core.complete(now)
+                num_results += len(results)
+                self._deliver(results, now)
             deadline = core.engine.next_deadline()
             if deadline is None or deadline > now:
                 break
@@ -87,6 +91,8 @@ class Driver:
             self._set_timer(None)
             self.wake()
         else:
+            if deadline is not None and num_results >= MANY:
+                deadline = max(deadline, now + self.clock.slack)
             self._set_timer(deadline, self._wake_up)
 
     def _step_tick(self) -> None:

@@ -5,16 +5,19 @@ import math
 import time
 from collections.abc import Callable
 
+WAKE_UPS_APART = 0.002  # real seconds; at a thousand streams, fewer wake-ups save a fifth of the processor time
+
 
 class LiveClock:
     """The machine's monotonic clock, `scale` times as fast: with 10, a second of it is a tenth of a real one."""
 
-    __slots__ = ("_loop", "_origin", "now", "scale")
+    __slots__ = ("_loop", "_origin", "now", "scale", "slack")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, scale: float = 1.0) -> None:
         self._loop = loop
         self._origin = time.monotonic()
         self.scale = scale
+        self.slack = WAKE_UPS_APART * scale
         # Asked for with every token: unscaled it is the system call itself.
         self.now: Callable[[], float] = time.monotonic if scale == 1.0 else self._scaled
 

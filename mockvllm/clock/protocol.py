@@ -11,7 +11,13 @@ class Timer(Protocol):
 
 
 class Clock(Protocol):
-    """Seconds since an arbitrary start, and callbacks at absolute times, so that errors do not add up."""
+    """Seconds since an arbitrary start, and callbacks at absolute times, so that errors do not add up.
+
+    `slack`: seconds by which whoever has many deadlines may be late to meet some of them together.
+    """
+
+    @property
+    def slack(self) -> float: ...
 
     def now(self) -> float:
         """Seconds; never goes back."""
