@@ -23,18 +23,27 @@ def header(scope: Scope, name: bytes) -> bytes | None:
     return None
 
 
-def on_start(send: Send, edit: Callable[[Message], None]) -> Send:
-    """`send`, with the response's start message edited first.
+class EditedStart:
+    """`send`, with the response's start message edited first. It is no coroutine of its own, so that `send` can be
+    driven by hand, and it leaves the body alone: who sends one may go past it (`body_send`)."""
 
-    The wrapper is no coroutine of its own: a body message costs one plain call, and `send` can be driven by hand.
-    """
+    __slots__ = ("edit", "send")
 
-    def edited(message: Message) -> Awaitable[None]:
+    def __init__(self, send: Send, edit: Callable[[Message], None]) -> None:
+        self.send = send
+        self.edit = edit
+
+    def __call__(self, message: Message) -> Awaitable[None]:
         if message["type"] == "http.response.start":
-            edit(message)
-        return send(message)
+            self.edit(message)
+        return self.send(message)
 
-    return edited
+
+def body_send(send: Send) -> Send:
+    """The innermost `send`, for the messages behind the start."""
+    while isinstance(send, EditedStart):
+        send = send.send
+    return send
 
 
 def with_length(head: Message, body: bytes) -> Message:

@@ -1,5 +1,7 @@
 """The hot route: POSTs that stream tokens, taken before FastAPI's middleware and router."""
 
+from collections.abc import Awaitable
+
 from mockvllm.server.asgi import App, Receive, Scope, Send
 from mockvllm.server.generation import Generation
 from mockvllm.server.protocol import connection
@@ -12,11 +14,10 @@ class HotRoute:
         self._app = app
         self._endpoints = endpoints | {root_path + path: endpoint for path, endpoint in endpoints.items()}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "http" and scope["method"] == "POST":
             endpoint = self._endpoints.get(scope["path"])
             handle = connection(scope)
             if endpoint is not None and handle is not None:
-                await endpoint.serve(scope, receive, send, handle)
-                return
-        await self._app(scope, receive, send)
+                return endpoint.serve(scope, receive, send, handle)
+        return self._app(scope, receive, send)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Literal
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 EXTENSION = "mockvllm.connection"
 
@@ -65,3 +65,30 @@ def connection(scope: Any) -> Connection | None:
     """The handle, or None under another ASGI server or the in-process transport."""
     found = (scope.get("extensions") or {}).get(EXTENSION)
     return found if isinstance(found, Connection) else None
+
+
+def cycle_of(send: Any) -> RequestResponseCycle | None:
+    """The request and response whose own `send` this is; None if it is something else."""
+    cycle = getattr(send, "__self__", None)
+    return cycle if isinstance(cycle, RequestResponseCycle) else None
+
+
+class Gathering:
+    """What a response sends within this context leaves in one write: the peer wakes once for a head and its body.
+
+    It stands in for the transport of a connection that stays open."""
+
+    __slots__ = ("_cycle", "_pieces", "_transport", "write")
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self._transport = cycle.transport
+        self._pieces: list[bytes] = []
+        self.write = self._pieces.append
+
+    def __enter__(self) -> None:
+        self._cycle.transport = self  # type: ignore[assignment]
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._cycle.transport = self._transport
+        self._transport.write(b"".join(self._pieces))

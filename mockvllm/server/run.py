@@ -53,6 +53,7 @@ async def serve(settings: Settings, environment: Environment, sock: socket) -> N
     config = uvicorn.Config(
         application.asgi,
         http=Protocol,
+        interface="asgi3",  # the layers are no coroutine functions, by which uvicorn would know it
         ws="none",
         lifespan="on",
         access_log=False,

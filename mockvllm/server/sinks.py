@@ -2,26 +2,27 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from contextlib import nullcontext
 
-from mockvllm.server.asgi import Message, Send, with_length
-from mockvllm.server.protocol import Connection
+from mockvllm.server.asgi import Message, Send, body_send, with_length
+from mockvllm.server.protocol import Connection, Gathering, cycle_of
 
 
 class DrivenSink:
     """Runs ASGI's `send` coroutine to its end on the spot: no task, no queue, no wake-up a token.
 
-    uvicorn's `send` only waits while the transport's buffer is full, and then `ready` has said no.
+    uvicorn's `send` only waits while the transport's buffer is full, and then `ready` has said no. Where nothing stands
+    between us and uvicorn, a piece in the midst of a body is written as the chunk that uvicorn would make of it.
     """
 
-    __slots__ = ("_connection", "_head", "_message", "_send")
+    __slots__ = ("_connection", "_cycle", "_head", "_send")
 
     def __init__(self, send: Send, connection: Connection, head: Callable[[], Message] | None = None) -> None:
         """`head`: makes the start of a response that is sent with its body, at the last moment."""
         self._send = send
         self._connection = connection
         self._head = head
-        self._message: dict[str, Any] = {"type": "http.response.body", "body": b"", "more_body": True}
+        self._cycle = cycle_of(body_send(send))
 
     def ready(self, when_ready: Callable[[], None]) -> bool:
         if self._connection.writable:
@@ -30,14 +31,15 @@ class DrivenSink:
         return False
 
     def write(self, payload: bytes, last: bool) -> None:
+        cycle = self._cycle
         if self._head is not None:
-            self._drive(with_length(self._head(), payload))
-            self._head = None
-        message = self._message
-        message["body"] = payload
-        if last:
-            message["more_body"] = False
-        self._drive(message)
+            with Gathering(cycle) if cycle is not None and cycle.keep_alive else nullcontext():
+                self._drive(with_length(self._head(), payload))
+                self._drive({"type": "http.response.body", "body": payload})
+        elif last or cycle is None:
+            self._drive({"type": "http.response.body", "body": payload, "more_body": not last})
+        elif not cycle.disconnected:
+            cycle.transport.write(b"%x\r\n%b\r\n" % (len(payload), payload))
 
     def abort(self) -> None:
         self._connection.abort()

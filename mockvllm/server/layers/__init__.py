@@ -1,4 +1,5 @@
-"""What lies around every route, whichever it is: pure ASGI callables, composed once, outermost first.
+"""What lies around every route, whichever it is: pure ASGI callables, composed once, outermost first. None waits or
+looks at a body: each returns what the application returns, with the start of the response edited.
 
 Order as in vLLM 0.33: a 401 carries the request's id but none of CORS's headers.
 """

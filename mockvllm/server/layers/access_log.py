@@ -3,10 +3,11 @@
 import asyncio
 import http
 import sys
+from collections.abc import Awaitable
 from urllib.parse import quote
 
 from mockvllm.console import say
-from mockvllm.server.asgi import App, Message, Receive, Scope, Send, on_start
+from mockvllm.server.asgi import App, EditedStart, Message, Receive, Scope, Send
 
 PHRASES = {status.value: f"{status.value} {status.phrase}" for status in http.HTTPStatus}
 
@@ -23,10 +24,10 @@ class AccessLog:
         self._lines: list[str] = []
 
     def around(self, app: App) -> App:
-        async def logged(scope: Scope, receive: Receive, send: Send) -> None:
+        def logged(scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
             if scope["type"] == "http" and scope["path"] not in self._quiet_paths:
-                send = on_start(send, lambda message: self._note(scope, message))
-            await app(scope, receive, send)
+                send = EditedStart(send, lambda message: self._note(scope, message))
+            return app(scope, receive, send)
 
         return logged
 

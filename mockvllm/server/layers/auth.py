@@ -1,6 +1,7 @@
 """API keys."""
 
 import hmac
+from collections.abc import Awaitable
 
 from mockvllm.server.asgi import JSON, App, Receive, Scope, Send, header, respond
 
@@ -18,15 +19,14 @@ class Auth:
         self._keys = [key.encode() for key in keys]
         self._root_path = root_path
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if (
             scope["type"] == "http"
             and self._guards(scope)
             and not self._accepts(bearer(header(scope, b"authorization")))
         ):
-            await respond(send, 401, b'{"error":"Unauthorized"}', JSON)
-        else:
-            await self._app(scope, receive, send)
+            return respond(send, 401, b'{"error":"Unauthorized"}', JSON)
+        return self._app(scope, receive, send)
 
     def _guards(self, scope: Scope) -> bool:
         path: str = scope["path"].removeprefix(self._root_path)

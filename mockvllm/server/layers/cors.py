@@ -1,8 +1,10 @@
 """Cross-origin requests: Starlette's own middleware where a browser asks, its one header where none does."""
 
+from collections.abc import Awaitable
+
 from starlette.middleware.cors import CORSMiddleware
 
-from mockvllm.server.asgi import UNEXPECTED, App, Message, Receive, Scope, Send, header, on_start
+from mockvllm.server.asgi import UNEXPECTED, App, EditedStart, Message, Receive, Scope, Send, header
 from mockvllm.settings import Settings
 
 VARY = (b"vary", b"Origin")
@@ -21,13 +23,12 @@ class Cors:
             allow_credentials=settings.allow_credentials,
         )
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
-        elif header(scope, b"origin") is not None:
-            await self._browser(scope, receive, send)
-        else:
-            await self._app(scope, receive, on_start(send, _vary))
+            return self._app(scope, receive, send)
+        if header(scope, b"origin") is not None:
+            return self._browser(scope, receive, send)
+        return self._app(scope, receive, EditedStart(send, _vary))
 
 
 def _vary(message: Message) -> None:

@@ -1,8 +1,9 @@
 """`--enable-request-id-headers`."""
 
 import uuid
+from collections.abc import Awaitable
 
-from mockvllm.server.asgi import App, Message, Receive, Scope, Send, header, on_start
+from mockvllm.server.asgi import App, EditedStart, Message, Receive, Scope, Send, header
 
 
 class RequestId:
@@ -11,13 +12,12 @@ class RequestId:
     def __init__(self, app: App) -> None:
         self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
+            return self._app(scope, receive, send)
         value = header(scope, b"x-request-id") or uuid.uuid4().hex.encode()
 
         def add(message: Message) -> None:
             message["headers"] = [*message.get("headers", ()), (b"x-request-id", value)]
 
-        await self._app(scope, receive, on_start(send, add))
+        return self._app(scope, receive, EditedStart(send, add))
