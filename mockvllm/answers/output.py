@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from mockvllm.answers.script import Script
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(msgspec.Struct, frozen=True, gc=False):
     """What some tokens add: the text that may leave, and the tokens themselves; `start` is the index of the first."""
 
     text: str

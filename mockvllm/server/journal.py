@@ -4,8 +4,9 @@ import time
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
 
 from mockvllm.engine import Engine, EngineListener, Request
 from mockvllm.server.asgi import Headers
@@ -16,8 +17,7 @@ BODY_LIMIT = 1 << 20  # bytes of one request's body
 BODIES_LIMIT = 64 << 20  # bytes of all bodies: beyond, the oldest requests lose theirs
 
 
-@dataclass(frozen=True, slots=True)
-class ChoiceRecord:
+class ChoiceRecord(msgspec.Struct, frozen=True, gc=False):
     """One engine request, as it stands or as it ended. Times are the clock's seconds."""
 
     queued_at: float | None

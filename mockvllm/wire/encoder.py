@@ -1,8 +1,9 @@
 """Between an answer and its endpoint: what a choice says, and how the endpoint writes it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from mockvllm.wire.errors import APIError
 
@@ -34,16 +35,14 @@ class Output(Protocol):
     def skip(self) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(msgspec.Struct, frozen=True, gc=False):
     """Why a choice ended (`stop`, `length`, `repetition`, `abort`), and by which stop string or stop token id."""
 
     finish_reason: str
     stop_reason: int | str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(msgspec.Struct, frozen=True, gc=False):
     """A whole choice."""
 
     delta: Delta
