@@ -5,7 +5,6 @@ that are due, taken from a heap; a prompt is computed when it gets its seat and 
 that is due several times over says several tokens at once. Deadlines are absolute, so lateness never adds up.
 """
 
-from heapq import heappop, heapreplace
 from typing import ClassVar
 
 from mockvllm.engine.config import SchedulerConfig
@@ -122,27 +121,18 @@ class PacedScheduler(Scheduler):
         step, which comes at once."""
         self._now = now
         self._admission_is_due = False
-        heap = self._deadlines.heap
-        due_again: list[Request] = []
-        while heap and heap[0][0] <= now and output.budget > 0:
-            deadline = heap[0]
-            request = deadline[2]
-            if request.next_deadline is not deadline:
-                heappop(heap)
-            elif request.status is not RUNNING:
-                heappop(heap)
+        deadlines = self._deadlines
+        for request in deadlines.take(now) if output.budget > 0 else ():
+            if request.status is not RUNNING:
                 self._queue_time_has_passed(request)
             elif (when := self._schedule_due(request, output, now)) > now:
-                request.next_deadline = deadline = (when, deadline[1], request)
-                heapreplace(heap, deadline)
+                deadlines.set(request, when)
             elif request.status is RUNNING:
-                heappop(heap)
-                due_again.append(request)
+                deadlines.set_again(request, now)
             elif self._self_preemption_ends_pass():
                 break
-        for request in due_again:
-            if request.status is RUNNING:  # nobody behind it took its seat
-                self._deadlines.set(request, now)
+            if output.budget <= 0:
+                break
 
     def _queue_time_has_passed(self, request: Request) -> None:
         request.next_deadline = None
