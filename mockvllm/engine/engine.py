@@ -73,7 +73,7 @@ class Engine:
             self.scheduler = kind(config, rules, self.kv_cache, self._listeners, self.async_scheduling)
 
     def add(self, request: Request, now: float) -> None:
-        """Puts a request into the waiting queue. A prompt that never fits (`fits`) blocks the queue, as in vLLM."""
+        """Puts a request into the waiting queue. A prompt that never fits the KV cache blocks the queue, as in vLLM."""
         self.scheduler.add(request, now)
 
     def abort(self, request: Request, now: float, reason: FinishReason = "abort") -> None:
@@ -137,10 +137,6 @@ class Engine:
                 tell(self._make_stats(), times, usages)
         return ends_at
 
-    def step_seconds(self, output: SchedulerOutput) -> float:
-        """How long the step of a batch takes, as decided when it was scheduled."""
-        return output.step_seconds
-
     def next_deadline(self) -> float | None:
         """`fixed`: when schedule() has something to do; a time that has passed means at once. None otherwise."""
         return self.scheduler.next_deadline()
@@ -161,10 +157,6 @@ class Engine:
     @property
     def num_free_blocks(self) -> int:
         return self.kv_cache.pool.num_free_blocks
-
-    def fits(self, num_prompt_tokens: int) -> bool:
-        """Whether a prompt of this length can ever be computed in this KV cache."""
-        return self.kv_cache.num_blocks_for(num_prompt_tokens) <= self.kv_cache.pool.num_usable_blocks
 
     def pause(self, state: PauseState, now: float) -> None:
         """Stops admission (PAUSED_NEW) or everything (PAUSED_ALL) until `resume`."""

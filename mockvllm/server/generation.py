@@ -67,8 +67,10 @@ class Generation:
             exchange = Whole(prepared, self._backend.driver, entry, DrivenSink(send, connection, head))
         exchange.start()
         self._backend.num_open_requests += 1
-        await _disconnect(receive)
-        self._backend.num_open_requests -= 1
+        try:
+            await _disconnect(receive)
+        finally:
+            self._backend.num_open_requests -= 1
         if exchange.unfinished:
             entry.client_closed(connection.closed_by_peer or "fin")
             exchange.leave()

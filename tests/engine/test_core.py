@@ -167,8 +167,3 @@ def test_paused_all_stops_running_requests_too() -> None:
     assert engine.schedule(1.0).requests == []
     engine.resume(2.0)
     assert engine.schedule(2.0).num_scheduled_tokens == [1]
-
-
-@pytest.mark.parametrize(("tokens", "fits"), [(1, True), (160, True), (161, False)])
-def test_what_never_fits_is_known_beforehand(tokens: int, fits: bool) -> None:
-    assert linear(num_gpu_blocks=11).fits(tokens) is fits

@@ -168,7 +168,7 @@ def play(
         request.owner = visits.index(visit)
         request.arrival_time = clock.now()
         sent += 1
-        if engine.fits(visit.prompt + visit.max_tokens):
+        if engine.kv_cache.num_blocks_for(visit.prompt + visit.max_tokens) <= engine.kv_cache.pool.num_usable_blocks:
             driver.add(request)
         if visit.leaves_after is not None:
             clock.call_at(clock.now() + visit.leaves_after, lambda: driver.abort(request))
