@@ -31,18 +31,18 @@ from mockvllm.simulation.workload import Workload
 
 def main(argv: Sequence[str]) -> int:
     """Exit status 0; 2 with one line on standard error for wrong flags, files and workloads."""
-    args, rest = simulate_flags.parser().parse_known_args(plain(argv))
+    words = plain(argv)
+    args, rest = simulate_flags.parser().parse_known_args(words)
     try:
         settings = replace(parse(rest, os.environ), seed=args.seed)
-        return _replay(args, settings, rest) if args.scenario else _run(args, settings)
+        simulate_flags.check_scenario(args, words, settings.model_tag)
+        return _replay(args, settings) if args.scenario else _run(args, settings)
     except (OSError, ValueError) as error:
         print(f"mockvllm simulate: error: {error}", file=sys.stderr)
         return 2
 
 
-def _replay(args: Namespace, settings: Settings, rest: Sequence[str]) -> int:
-    if any(word.startswith("-") and word.partition("=")[0] != "--profile" for word in rest):
-        raise ValueError("--scenario has its own configuration: no flag of the engine but --profile goes with it")
+def _replay(args: Namespace, settings: Settings) -> int:
     trace = run_scenario(read_scenario(args.scenario), profiles.load(settings.profile))
     encoded = msgspec.json.encode({"trace": trace}) + b"\n"
     if args.trace is None:

@@ -2,7 +2,9 @@
 
 import math
 from argparse import ArgumentTypeError, Namespace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from mockvllm_client.measure import GOODPUT_METRICS, METRICS
 
@@ -12,7 +14,9 @@ from mockvllm.simulation.random_dataset import RandomDataset
 from mockvllm.simulation.timed_trace import TimedTrace
 from mockvllm.simulation.workload import Workload
 
-RANDOM = {"input_len": 1024, "output_len": 128, "range_ratio": 0.0, "prefix_len": 0}
+SCENARIO_FLAGS = ("--scenario", "--trace", "--profile")
+RANDOM: dict[str, Any] = {"input_len": 1024, "output_len": 128, "range_ratio": 0.0, "prefix_len": 0}
+TRACED: dict[str, Any] = {"chunk_hash_size": 16, "sec_multiplier": 1.0}
 DESCRIPTION = "The engine of `mockvllm serve` on a virtual clock: a workload, or a scheduler scenario."
 EPILOG = """The flags of `mockvllm serve` that concern the engine are flags here too, with the same defaults:
 --max-num-seqs, --max-num-batched-tokens, --num-gpu-blocks-override, --max-model-len, --step-time,
@@ -45,10 +49,10 @@ def _add_workload(flags: Parser) -> None:
     )
     load.add_argument("--timed-trace", type=Path, metavar="FILE", help="JSON lines: timestamp, input_length, ...")
     load.add_argument(
-        "--timed-trace-chunk-hash-size", type=positive, default=16, metavar="N", help="tokens of a hash id"
+        "--timed-trace-chunk-hash-size", type=positive, metavar="N", help="tokens of a hash id (default: 16)"
     )
     load.add_argument(
-        "--timed-trace-sec-multiplier", type=finite_above_zero, default=1.0, metavar="N", help="to seconds"
+        "--timed-trace-sec-multiplier", type=finite_above_zero, metavar="N", help="to seconds (default: 1)"
     )
     load.add_argument("--priority-mix", type=mix, metavar="P=W,...", help="priorities by weight, such as 0=0.6,10=0.4")
     load.add_argument("--seed", type=int, default=0, metavar="N", help="of every draw, with the request's id")
@@ -66,6 +70,20 @@ def _add_output(flags: Parser) -> None:
     out.add_argument("--step-by-step", action="store_true", help="take no steps together: the same result, later")
 
 
+def check_scenario(args: Namespace, words: Sequence[str], model: str | None) -> None:
+    """A scenario says itself what is sent to which engine. Raises ValueError for MODEL and any other flag beside it."""
+    if args.scenario is None:
+        _refuse(args, ["trace"], "is that of a --scenario, and there is none")
+        return
+    for word in words:
+        flag = word.partition("=")[0]
+        if (word.startswith("-") and flag not in SCENARIO_FLAGS) or word == model:
+            raise ValueError(
+                f"{flag} does not go with --scenario, which has its own configuration and load: only --profile and "
+                "--trace do"
+            )
+
+
 def arrivals(args: Namespace) -> Arrivals:
     return Arrivals(args.request_rate or math.inf, args.burstiness or 1.0)
 
@@ -73,27 +91,41 @@ def arrivals(args: Namespace) -> Arrivals:
 def workload(args: Namespace) -> Workload:
     """Raises ValueError for flags that contradict each other, and for a trace that cannot be; OSError."""
     mix = args.priority_mix or {0: 1.0}
-    if args.timed_trace is None:
-        lengths = {name: getattr(args, f"random_{name}") for name in RANDOM}
-        given = {name: value for name, value in lengths.items() if value is not None}
-        return RandomDataset(
-            **RANDOM | given,
-            num_prompts=args.num_prompts or 1000,
-            priority_mix=mix,
-            arrivals=arrivals(args),
-            seed=args.seed,
-        ).workload()
-    for name in ("request_rate", "burstiness", *(f"random_{name}" for name in RANDOM)):
-        if getattr(args, name) is not None:
-            raise ValueError(f"--{name.replace('_', '-')} does not go with --timed-trace, which says it itself")
+    return _random(args, mix) if args.timed_trace is None else _traced(args, mix)
+
+
+def _random(args: Namespace, priority_mix: dict[int, float]) -> Workload:
+    _refuse(args, [f"timed_trace_{name}" for name in TRACED], "is for a --timed-trace, and there is none")
+    return RandomDataset(
+        **RANDOM | _given(args, "random", RANDOM),
+        num_prompts=args.num_prompts or 1000,
+        priority_mix=priority_mix,
+        arrivals=arrivals(args),
+        seed=args.seed,
+    ).workload()
+
+
+def _traced(args: Namespace, priority_mix: dict[int, float]) -> Workload:
+    own = ("request_rate", "burstiness", *(f"random_{name}" for name in RANDOM))
+    _refuse(args, own, "does not go with --timed-trace, which says it itself")
     return TimedTrace(
         path=args.timed_trace,
         num_prompts=args.num_prompts,
-        chunk_hash_size=args.timed_trace_chunk_hash_size,
-        sec_multiplier=args.timed_trace_sec_multiplier,
-        priority_mix=mix,
+        **TRACED | _given(args, "timed_trace", TRACED),
+        priority_mix=priority_mix,
         seed=args.seed,
     ).workload()
+
+
+def _given(args: Namespace, prefix: str, names: Iterable[str]) -> dict[str, Any]:
+    values = {name: getattr(args, f"{prefix}_{name}") for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _refuse(args: Namespace, names: Iterable[str], why: str) -> None:
+    for name in names:
+        if getattr(args, name) is not None:
+            raise ValueError(f"--{name.replace('_', '-')} {why}")
 
 
 def above_zero(text: str) -> float:

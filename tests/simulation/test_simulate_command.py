@@ -205,7 +205,15 @@ def test_the_picture_is_drawn(tmp_path: Path) -> None:
         (["--max-num-sequences", 3], "unrecognized arguments: --max-num-sequences"),
         (["--step-time", "linear", "--linear-base-ms", 0], "the run took no time: every step takes 0 ms (--step-time)"),
         (["--profile", "0.30", "--max-num-active-seqs", 4], "max_num_active_seqs (4) is not an option of this release"),
-        (["--scenario", "x", "--max-num-seqs", 4], "no flag of the engine but --profile goes with it"),
+        (["--scenario", "x", "--max-num-seqs", 4], "--max-num-seqs does not go with --scenario"),
+        (["--scenario", "x", "--num-prompts=4"], "--num-prompts does not go with --scenario"),
+        (["--scenario", "x", "--profile", "0.32", "--seed", 0], "--seed does not go with --scenario"),
+        (["--scenario", "x", "--json"], "--json does not go with --scenario"),
+        (["--scenario", "x", "--plot", "y.png"], "--plot does not go with --scenario"),
+        (["--scenario", "x", "some/model"], "some/model does not go with --scenario"),
+        (["--trace", "x"], "--trace is that of a --scenario, and there is none"),
+        (["--timed-trace-chunk-hash-size", 16], "--timed-trace-chunk-hash-size is for a --timed-trace"),
+        (["--timed-trace-sec-multiplier", 1], "--timed-trace-sec-multiplier is for a --timed-trace"),
     ],
 )
 def test_what_cannot_be_is_one_line_and_exit_2(flags: list[object], message: str) -> None:
