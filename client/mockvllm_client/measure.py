@@ -110,11 +110,16 @@ def _is_good(record: Record, slo_ms: Mapping[str, float]) -> bool:
     return all(seconds[name] * MS <= limit for name, limit in slo_ms.items())
 
 
+def whole_second(seconds: float) -> int:
+    """In which whole second that is. Half a microsecond short of one is in it: sums of floats drift."""
+    return int(round(seconds, 6))
+
+
 def peak_output_tokens_per_s(records: Sequence[Record]) -> float:
     """Most token events in one whole second, counted in seconds since the earliest start."""
     origin = min((record.start for record in records), default=0.0)
     times = chain.from_iterable(accumulate(record.itl, initial=record.start + record.ttft) for record in records)
-    return float(max(Counter(int(at - origin) for at in times).values(), default=0))
+    return float(max(Counter(whole_second(at - origin) for at in times).values(), default=0))
 
 
 def peak_concurrency(records: Sequence[Record]) -> int:
@@ -123,8 +128,8 @@ def peak_concurrency(records: Sequence[Record]) -> int:
     origin = min((record.start for record in records), default=0.0)
     changes: Counter[int] = Counter()
     for record in records:
-        changes[int(record.start - origin)] += 1
-        changes[int(record.start + record.latency - origin) + 1] -= 1
+        changes[whole_second(record.start - origin)] += 1
+        changes[whole_second(record.start + record.latency - origin) + 1] -= 1
     return max(accumulate(changes[second] for second in sorted(changes)), default=0)
 
 

@@ -4,6 +4,8 @@ from array import array
 from collections import Counter
 from collections.abc import Iterator
 
+from mockvllm_client.measure import whole_second
+
 from mockvllm.simulation.recorder import NANOSECOND, Recorder
 
 
@@ -22,7 +24,7 @@ def peak_events_per_second(recorder: Recorder, origin: float) -> int:
     """Most token events in one whole second, counted in seconds since `origin`."""
     seconds: Counter[int] = Counter()
     for time, events, _ in events_by_update(recorder):
-        seconds[int(time - origin)] += events
+        seconds[whole_second(time - origin)] += events
     return max(seconds.values(), default=0)
 
 

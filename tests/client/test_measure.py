@@ -16,6 +16,7 @@ from mockvllm_client.measure import (
     peak_output_tokens_per_s,
     quantile,
     summarize,
+    whole_second,
 )
 
 RESULTS = sorted((Path(__file__).parents[1] / "data" / "client" / "bench").glob("*.json"))
@@ -127,6 +128,18 @@ def test_peak_tokens_are_counted_in_whole_seconds_since_the_first_start() -> Non
     assert peak_output_tokens_per_s([crossing, late]) == 3
 
 
+@pytest.mark.parametrize("gap", [0.02, 0.025, 0.04, 0.05, 0.1, 0.2])
+def test_a_second_begins_where_it_should_whatever_sums_of_floats_say(gap: float) -> None:
+    talker = record(ttft=gap, gaps=(gap,) * round(20 / gap))
+    assert peak_output_tokens_per_s([talker]) == round(1 / gap)
+
+
+def test_who_ends_where_a_second_begins_touches_it() -> None:
+    start, ttft = 0.1, sum([0.1] * 9)
+    assert start + ttft < 1.0
+    assert peak_concurrency([record(), record(ttft, start=start), record(start=1.2), record(start=1.4)]) == 3
+
+
 def test_peak_concurrency_counts_whoever_touches_a_second() -> None:
     one_after_the_other = [record(ttft=0.4, start=start) for start in (10.0, 10.5, 11.2)]
     assert peak_concurrency(one_after_the_other) == 2
@@ -163,6 +176,7 @@ SPANS = st.lists(
 def test_peaks_are_those_of_counting_second_by_second(spans: list[tuple[float, float, list[float]]]) -> None:
     run = [record(ttft, tuple(gaps), start=start) for start, ttft, gaps in spans]
     origin = min(one.start for one in run)
-    touched = [range(int(one.start - origin), int(one.start + one.latency - origin) + 1) for one in run]
+    spans_in_s = [(one.start - origin, one.start + one.latency - origin) for one in run]
+    touched = [range(whole_second(first), whole_second(last) + 1) for first, last in spans_in_s]
     assert peak_concurrency(run) == max(sum(second in span for span in touched) for second in range(60))
     assert peak_output_tokens_per_s(run) <= sum(1 + len(one.itl) for one in run)
