@@ -60,14 +60,15 @@ class Driver:
         self._set_timer(None)
 
     def wake(self) -> None:
-        """Let a tick happen as soon as what is happening right now is over, unless a step is under way."""
-        if not (self._woken or self._stopped) and self._running is None:
+        """Let a tick happen as soon as what is happening right now is over, or the step that is under way."""
+        if not self._woken:
             self._woken = True
-            self.clock.call_soon(self._wake_up)
+            if self._running is None:
+                self.clock.call_soon(self._wake_up)
 
     def _wake_up(self) -> None:
         self._woken = False
-        if not self._stopped and self._running is None:
+        if not self._stopped:
             self._tick()
 
     def _set_timer(self, when: float | None, callback: Callable[[], None] | None = None) -> None:
@@ -102,12 +103,13 @@ class Driver:
     def _begin_step(self, starts_at: float) -> None:
         """Fill the batch queue; the oldest batch runs."""
         core, now = self.core, self.clock.now()
+        self._woken = False
         batch = core.begin(now)
         while batch is None and core.has_work:
             batch = core.begin(now)
+        self._running = batch
         if batch is not None:
             ends_at = starts_at + batch.step_seconds
-            self._running = batch
             self._running_until = core.leap(ends_at, self._virtual.next_deadline()) if self._virtual else ends_at
 
     def _wait(self) -> None:
@@ -123,12 +125,12 @@ class Driver:
         self._wait()
 
     def _end_step(self) -> None:
-        batch, self._running = self._running, None
-        now = self.clock.now()
+        batch, now = self._running, self.clock.now()
         self._deliver(self.core.complete(now), now)
+        self._running = None
         if self._stopped or batch is None:
             return
         # After an empty step with nothing behind it, only an arrival, an abort or a resume can help who waits; or the
         # next step, if this one was empty because somebody was preempted.
-        if batch.total_num_scheduled_tokens or batch.preempted or self.core.has_tokens_under_way:
+        if batch.total_num_scheduled_tokens or batch.preempted or self._woken or self.core.has_tokens_under_way:
             self._begin_step(self._running_until)

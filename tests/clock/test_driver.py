@@ -243,3 +243,19 @@ def test_an_engine_whose_head_of_queue_never_fits_goes_to_sleep() -> None:
     driver.abort(huge)
     clock.run(until=2.0)
     assert "finished small length, 1 blocks" in record.events
+
+
+@pytest.mark.parametrize("async_scheduling", [False, True])
+@pytest.mark.parametrize("lockstep", [False, True])
+def test_who_comes_while_an_empty_step_ends_is_served(async_scheduling: bool, lockstep: bool) -> None:
+    """Behind the last token an empty batch is scheduled, which takes no time, but others are called in between."""
+    clock, done = VirtualClock(), []
+    config = SchedulerConfig(num_gpu_blocks=10, async_scheduling=async_scheduling)
+    engine = Engine(config, Linear(base=0.25), lockstep=lockstep)
+    driver = Driver(EngineCore(engine), clock, lambda outputs, now: done.extend(outputs))
+    driver.add(Request("first", [1], 3, Words(), 0.0))
+    late = Request("late", [1], 1, Words(), 0.75)
+    clock.call_at(0.6, lambda: clock.call_at(0.75, lambda: driver.add(late)))
+    clock.run()
+    assert [output.request.request_id for output in done if output.finish_reason] == ["first", "late"]
+    assert late.first_token_at == 1.0
