@@ -35,7 +35,8 @@ class Driver:
         """Into the engine's queue, at once or when the front end is through with it (`roofline`)."""
         engine = self.core.engine
         if engine.front_end is None:
-            self._enter(request)
+            engine.add(request, self.clock.now())
+            self.wake()
             return
         through_at = self.clock.now() + engine.front_end(engine.num_running)
         self._at_the_door[request] = self.clock.call_at(through_at, lambda: self._enter(request))

@@ -114,9 +114,9 @@ class CountedBlockPool(BlockPool):
     """
 
     def __init__(self, num_gpu_blocks: int) -> None:
-        super().__init__(num_gpu_blocks, enable_caching=False)
+        super().__init__(1, enable_caching=False)
+        self.num_usable_blocks = self._num_untaken = num_gpu_blocks - 1
         self.num_reserved = 0
-        self._num_untaken = self.num_usable_blocks
 
     @property
     def num_free_blocks(self) -> int:

@@ -1,7 +1,9 @@
 """The engine: requests in, batches and tokens out. Time is an argument, and the same calls give the same answers."""
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
+from itertools import accumulate
 
 from mockvllm.engine.block_pool import CountedBlockPool
 from mockvllm.engine.config import SchedulerConfig
@@ -19,6 +21,7 @@ from mockvllm.engine.step_time import Fixed, Linear, StepTime
 from mockvllm.profiles import load
 from mockvllm.profiles.scheduler import SchedulerRules
 
+MOST = 4096  # steps in a leap: what is told of them is kept small
 NOTHING_COUNTED = PrefixCacheStats()  # of most updates; one for all, never changed
 
 
@@ -71,6 +74,9 @@ class Engine:
         else:
             kind = LockstepScheduler if lockstep else Scheduler
             self.scheduler = kind(config, rules, self.kv_cache, self._listeners, self.async_scheduling)
+        self._leaping: LockstepScheduler | None = None
+        if isinstance(self.scheduler, LockstepScheduler) and self._listeners.can_leap:
+            self._leaping = self.scheduler
 
     def add(self, request: Request, now: float) -> None:
         """Puts a request into the waiting queue. A prompt that never fits the KV cache blocks the queue, as in vLLM."""
@@ -114,28 +120,48 @@ class Engine:
         `batches` are in flight, the first one until `ends_at`. While it ends before `horizon` it is updated, and
         another one scheduled. Returns when the batch ends that is the first then.
         """
-        scheduler = self.scheduler
-        if not (isinstance(scheduler, LockstepScheduler) and self._listeners.can_leap):
+        scheduler = self._leaping
+        if scheduler is None or ends_at >= horizon or not scheduler.only_members_take_part():
             return ends_at
-        times: list[float] = []
-        free_blocks: list[int] = []
-        seconds: float | None = None
-        steps = scheduler.take_foreseen_steps()
-        while ends_at < horizon and (num_free_blocks := next(steps, None)) is not None:
-            times.append(ends_at)
-            free_blocks.append(num_free_blocks)
-            batch = batches[0]
-            if seconds is None or self._steps_grow:
-                seconds = self.step_time.seconds(batch)
+        usual = batches[-1].step_seconds
+        free_blocks = scheduler.foreseen_steps(int(min((horizon - ends_at) / usual + 2, MOST)) if usual else MOST)
+        if len(free_blocks) == 1:
+            return ends_at
+        ends = self._take_steps(scheduler, batches, free_blocks, ends_at, horizon)
+        times = ends[:-1]
+        scheduler.leapt(len(times), times[-1])
+        usages = self.kv_cache.usages_with(free_blocks[: len(times)])
+        for tell in self._listeners.leapt:
+            tell(self._make_stats(), times, usages)
+        return ends[-1]
+
+    def _take_steps(
+        self,
+        scheduler: LockstepScheduler,
+        batches: deque[SchedulerOutput],
+        free_blocks: Sequence[int],
+        ends_at: float,
+        horizon: float,
+    ) -> list[float]:
+        """As many of the foreseen steps as end before `horizon`. Returns when each ends, and the batch behind them."""
+        batch, most = batches[0], len(free_blocks) - 1
+        durations = [batch.step_seconds for batch in batches][1:]  # of what comes behind the first
+        if self._steps_grow:
+            ends = [ends_at]
+            while len(ends) <= most and ends[-1] < horizon:
+                scheduler.take_foreseen_steps(1, free_blocks[len(ends) - 1] - free_blocks[len(ends)])
+                durations.append(self.step_time.seconds(batch))
+                ends.append(ends[-1] + durations[len(ends) - 1])
+        else:
+            durations += [self.step_time.seconds(batch)] * most
+            ends = list(accumulate(durations[:most], initial=ends_at))
+            del ends[bisect_left(ends, horizon) + 1 :]
+            scheduler.take_foreseen_steps(len(ends) - 1, free_blocks[0] - free_blocks[len(ends) - 1])
+        count = len(ends) - 1
+        batches.rotate(-count)
+        for batch, seconds in zip(batches, durations[count - 1 :], strict=False):
             batch.step_seconds = seconds
-            batches.rotate(-1)
-            ends_at += batches[0].step_seconds
-        if times:
-            scheduler.leapt(len(times), times[-1])
-            usages = [self.kv_cache.usage_with(num_free) for num_free in free_blocks]
-            for tell in self._listeners.leapt:
-                tell(self._make_stats(), times, usages)
-        return ends_at
+        return ends
 
     def next_deadline(self) -> float | None:
         """`fixed`: when schedule() has something to do; a time that has passed means at once. None otherwise."""
@@ -187,9 +213,9 @@ class Engine:
         else:
             counted = NOTHING_COUNTED
         return SchedulerStats(
-            num_running_reqs=len(self.scheduler.running),
-            num_waiting_reqs=self.scheduler.num_waiting,
-            kv_cache_usage=self.kv_cache.usage,
-            prefix_cache_stats=counted,
-            num_lockstep_tokens=self.scheduler.num_lockstep_tokens,
+            len(self.scheduler.running),
+            self.scheduler.num_waiting,
+            self.kv_cache.usage,
+            counted,
+            self.scheduler.num_lockstep_tokens,
         )

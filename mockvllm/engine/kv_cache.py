@@ -1,5 +1,6 @@
 """KV cache of one engine: which blocks a request holds, what it finds in the prefix cache (vLLM's KVCacheManager)."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mockvllm.engine.block_pool import BlockPool
@@ -54,11 +55,12 @@ class KVCacheManager:
     @property
     def usage(self) -> float:
         """Share of the usable blocks that are held, 0 to 1; cached blocks that nobody holds count as free."""
-        return self.usage_with(self.pool.num_free_blocks)
+        return self.usages_with((self.pool.num_free_blocks,))[0]
 
-    def usage_with(self, num_free_blocks: int) -> float:
+    def usages_with(self, num_free_blocks: Iterable[int]) -> list[float]:
         """The same if so many were free."""
-        return 1.0 - num_free_blocks / (self.pool.num_usable_blocks or 1)
+        usable = self.pool.num_usable_blocks or 1
+        return [1.0 - free / usable for free in num_free_blocks]
 
     def num_blocks_for(self, num_tokens: int) -> int:
         return -(-num_tokens // self.block_size)

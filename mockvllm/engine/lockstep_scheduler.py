@@ -7,8 +7,9 @@ of `Scheduler`. So nothing is decided here that is not decided there.
 """
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator
-from operator import attrgetter
+from collections.abc import Collection, Iterable
+from itertools import accumulate, islice
+from operator import attrgetter, sub
 
 from mockvllm.engine.block_pool import CountedBlockPool
 from mockvllm.engine.config import SchedulerConfig
@@ -40,7 +41,7 @@ class LockstepScheduler(Scheduler):
         self._lockstep = Lockstep(config.block_size, async_scheduling)
         self._apart: dict[Request, None] = {}  # running, and not a member
         self._batches: deque[SchedulerOutput] = deque()  # in flight
-        self._results: list[RequestOutput] = []  # of the last update; who got a token may join before the next batch
+        self._listed_last: list[Request] = []  # in the last batch; they may join before the next one
         self._nobody_can_enter = False  # who waits needs a seat or blocks that somebody must give back first
         self._counted = kv_cache.pool if isinstance(kv_cache.pool, CountedBlockPool) else None
         self._num_seats = 0
@@ -51,15 +52,13 @@ class LockstepScheduler(Scheduler):
     def _listed(self) -> list[Request]:
         return sorted(self._apart, key=_seat)
 
-    def _take_seat(self, request: Request, num_hit_tokens: int, num_tokens: int, now: float) -> None:
-        self._num_seats += 1
-        request.seat = self._num_seats
-        self._apart[request] = None
-        super()._take_seat(request, num_hit_tokens, num_tokens, now)
-
-    def _leave_queue(self, request: Request) -> None:
-        self._apart.pop(request, None)
-        super()._leave_queue(request)
+    def _schedule_waiting(self, output: SchedulerOutput, now: float) -> None:
+        num_listed = len(output.requests)
+        super()._schedule_waiting(output, now)
+        for request in output.requests[num_listed:]:
+            self._num_seats += 1
+            request.seat = self._num_seats
+            self._apart[request] = None
 
     def _preempt(self, request: Request, now: float, drop_in_flight: bool = False) -> None:
         if request in self._lockstep.members:
@@ -70,6 +69,7 @@ class LockstepScheduler(Scheduler):
     def abort(self, request: Request, now: float, reason: FinishReason = "abort") -> None:
         if request in self._lockstep.members:
             self._leave(request)
+        self._apart.pop(request, None)
         super().abort(request, now, reason)
 
     def reset_prefix_cache(self, reset_running: bool, now: float) -> bool:
@@ -80,11 +80,11 @@ class LockstepScheduler(Scheduler):
 
     def _leave(self, request: Request) -> None:
         """From now on it is listed, in the batches in flight too."""
-        self._lockstep.leave(request)
+        in_flight = self._lockstep.leave(request)
         if self._counted:
             self._take_reserved_blocks(request, self._counted)
         self._apart[request] = None
-        for batch in self._batches:
+        for batch in islice(self._batches, len(self._batches) - in_flight, None):
             batch.list_member(request)
 
     def _take_reserved_blocks(self, request: Request, pool: CountedBlockPool) -> None:
@@ -98,32 +98,18 @@ class LockstepScheduler(Scheduler):
         self._list(list(self._lockstep.members))
 
     def _let_join(self) -> None:
-        """Of those who were given a token by the last update, whoever goes on alike for a while."""
-        joining: dict[Request, int] = {}
-        for result in self._results:
-            request = result.request
+        """Of those whom the last batch gives a token, whoever goes on alike for a while."""
+        for request in self._listed_last:
             if request.status is RUNNING and self._is_steady(request):
                 stay = self._foreseen_batches(request)
                 if stay >= SHORTEST_STAY:
-                    joining[request] = stay
-        if not joining:
-            return
-        for batch in self._batches:
-            batch.unlist(joining)
-        for request, stay in joining.items():
-            del self._apart[request]
-            self._lockstep.join(request, stay)
+                    del self._apart[request]
+                    self._lockstep.join(request, stay)
 
     def _is_steady(self, request: Request) -> bool:
-        """Whether every batch in flight gives it one token, and the next one is to give it one."""
-        in_flight = len(self._batches)
-        placeholders = in_flight * self._placeholder
-        return (
-            request.num_in_flight_tokens == in_flight
-            and request.num_output_placeholders == placeholders
-            and request.num_tokens + placeholders - request.num_computed_tokens == 1
-            and not request.is_prefill_chunk
-        )
+        """Whether the next batch is to give it one token."""
+        lacking = request.num_tokens + request.num_output_placeholders - request.num_computed_tokens
+        return lacking == 1 and not request.is_prefill_chunk
 
     def _foreseen_batches(self, request: Request) -> int:
         """In how many batches nothing can happen to it: neither is its end scheduled nor may a token be its last."""
@@ -133,19 +119,18 @@ class LockstepScheduler(Scheduler):
     # --- the step
 
     def schedule(self, now: float) -> SchedulerOutput:
-        if self._results:
-            self._let_join()
-            self._results = []
+        self._let_join()
         if self._lockstep.num_scheduled in self._lockstep.leaving:
             self._list(self._lockstep.take_leaving())
         output = super().schedule(now)
         self._batches.append(output)
+        self._listed_last = output.requests
         self._nobody_can_enter = output.budget > 0 and not output.preempted and not self.kv_cache.enable_caching
         return output
 
     def _schedule_running(self, output: SchedulerOutput, now: float) -> None:
         lockstep = self._lockstep
-        if lockstep.members:
+        if lockstep.members and not self._only_members_need_anything(output.budget):
             self._list_who_decides(output, now)
         num_members = len(lockstep.members)
         output.budget -= num_members
@@ -156,6 +141,12 @@ class LockstepScheduler(Scheduler):
         lockstep.num_scheduled += 1
         output.lockstep = lockstep
         output.num_lockstep = len(lockstep.members)
+
+    def _only_members_need_anything(self, budget: int) -> bool:
+        """And there is enough for all of them."""
+        if self._apart or len(self._lockstep.members) > budget:
+            return False
+        return len(self._lockstep.due()) <= self.kv_cache.pool.num_free_blocks
 
     def _list_who_decides(self, output: SchedulerOutput, now: float) -> None:
         """A member may only be left out of the lists if it makes no difference when its turn comes."""
@@ -219,8 +210,8 @@ class LockstepScheduler(Scheduler):
     def _allocate(self, request: Request) -> None:
         """A block for a member, or only its hash, as `Scheduler` does it."""
         num_computed_tokens, num_tokens = request.num_computed_tokens, request.num_tokens
-        request.num_computed_tokens += self._lockstep.num_scheduled
-        request.num_tokens += self._lockstep.num_updated
+        request.num_computed_tokens = self._lockstep.context(request)
+        request.num_tokens = self._lockstep.num_tokens(request)
         self.kv_cache.allocate_slots(request, 1)
         request.num_computed_tokens, request.num_tokens = num_computed_tokens, num_tokens
 
@@ -228,36 +219,45 @@ class LockstepScheduler(Scheduler):
         self._batches.popleft()
         self._lockstep.num_updated += 1
         self._lockstep.updated_at = now
-        self.num_lockstep_tokens = len(self._lockstep.members)
-        self._results = super().update(output, now)
-        return self._results
+        self.num_lockstep_tokens = output.num_lockstep
+        results = super().update(output, now)
+        for result in results:
+            if result.finish_reason is not None:
+                self._apart.pop(result.request, None)  # who was preempted is not there
+        return results
 
     # --- many steps at once
 
-    def take_foreseen_steps(self) -> Iterator[int]:
-        """Takes one step after the other, while the members of the lockstep are all who takes part: the first batch in
-        flight is updated, and another one scheduled. Yields how many blocks were free in between.
-
-        Whoever takes any says so by `leapt`.
-        """
-        lockstep, pool = self._lockstep, self.kv_cache.pool
-        if not self._only_members_are_served():
-            return
-        while lockstep.num_scheduled not in lockstep.leaving:
-            due, num_free_blocks = lockstep.due(), pool.num_free_blocks
-            if len(due) > num_free_blocks:
-                break
-            lockstep.num_updated += 1
-            self._allocate_due(due)
-            lockstep.num_scheduled += 1
-            yield num_free_blocks
-
-    def _only_members_are_served(self) -> bool:
-        if not self._lockstep.members or self._apart or self._interval:
+    def only_members_take_part(self) -> bool:
+        """In the batches in flight, and in the next one but for who may have to leave or enter then."""
+        if self._apart or self._interval or not self._lockstep.members:
             return False
         if self.waiting and not self._nobody_can_enter:
             return False
         return not any(batch.requests for batch in self._batches)
+
+    def foreseen_steps(self, most: int) -> list[int]:
+        """The steps ahead in which the members of the lockstep are all who takes part: the first batch in flight is
+        updated, and another one scheduled. How many blocks are free before each of them, and behind the last."""
+        lockstep = self._lockstep
+        due = lockstep.num_due(min(most, min(lockstep.leaving) - lockstep.num_scheduled))
+        free_blocks = list(accumulate(due, sub, initial=self.kv_cache.pool.num_free_blocks))
+        while free_blocks[-1] < 0:
+            free_blocks.pop()
+        return free_blocks
+
+    def take_foreseen_steps(self, count: int, num_blocks: int) -> None:
+        """The first `count` of them, which take so many blocks. Who is through with that says so by `leapt`."""
+        lockstep = self._lockstep
+        if self._counted:
+            self._counted.num_reserved += num_blocks
+            lockstep.num_updated += count
+            lockstep.num_scheduled += count
+            return
+        for _ in range(count):
+            lockstep.num_updated += 1
+            self._allocate_due(lockstep.due())
+            lockstep.num_scheduled += 1
 
     def leapt(self, num_steps: int, now: float) -> None:
         """So many steps were taken, the last of them `now`. The objects of batches that are done are used again."""

@@ -1,7 +1,7 @@
 """What a step consists of, and what came out of it."""
 
 from bisect import bisect
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from operator import attrgetter
 
 import msgspec
@@ -64,7 +64,7 @@ class SchedulerOutput(msgspec.Struct):
         if self.num_lockstep and self.lockstep:
             member = self.lockstep.first()
             if first is None or member.seat < first.seat:
-                return member.request_id, member.num_computed_tokens + self.lockstep.num_scheduled
+                return member.request_id, self.lockstep.context(member)
         assert first is not None
         return first.request_id, first.num_computed_tokens
 
@@ -100,14 +100,6 @@ class SchedulerOutput(msgspec.Struct):
         self.num_new_tokens.insert(place, 1)
         self.num_lockstep -= 1
 
-    def unlist(self, members: Collection[Request]) -> None:
-        """Listed requests go on in lockstep. Each was given one token."""
-        kept = [index for index, request in enumerate(self.requests) if request not in members]
-        self.num_lockstep += len(self.requests) - len(kept)
-        self.requests = [self.requests[index] for index in kept]
-        self.num_scheduled_tokens = [self.num_scheduled_tokens[index] for index in kept]
-        self.num_new_tokens = [self.num_new_tokens[index] for index in kept]
-
 
 class RequestOutput(msgspec.Struct, gc=False):
     """What one update brought for one request: `num_new_tokens` more of its tokens.
@@ -122,7 +114,7 @@ class RequestOutput(msgspec.Struct, gc=False):
     previous_token_at: float | None = None
 
 
-class SchedulerStats(msgspec.Struct):
+class SchedulerStats(msgspec.Struct, gc=False):
     """The engine after an update; `prefix_cache_stats` counts since the update before. Usage is a share, 0 to 1.
 
     `num_lockstep_tokens`: how many requests got one token each without a result of their own (`Engine`, `lockstep`).

@@ -29,20 +29,13 @@ class RequestQueue(Protocol):
 class FCFSRequestQueue(deque[Request]):
     """First come, first served."""
 
-    def add_request(self, request: Request) -> None:
-        self.append(request)
-
-    def prepend_request(self, request: Request) -> None:
-        self.appendleft(request)
+    add_request = deque[Request].append
+    prepend_request = deque[Request].appendleft
+    pop_request = deque[Request].popleft
+    remove_request = deque[Request].remove
 
     def peek_request(self) -> Request:
         return self[0]
-
-    def pop_request(self) -> Request:
-        return self.popleft()
-
-    def remove_request(self, request: Request) -> None:
-        self.remove(request)
 
 
 class PriorityRequestQueue(list[Request]):

@@ -17,6 +17,7 @@ from mockvllm.engine.request import FinishReason, Request, RequestStatus
 from mockvllm.engine.stop import check_stop
 from mockvllm.profiles.scheduler import SchedulerRules
 
+WAITING = RequestStatus.WAITING
 RUNNING = RequestStatus.RUNNING
 FINISHED = RequestStatus.FINISHED
 
@@ -27,6 +28,9 @@ class PauseState(enum.Enum):
     UNPAUSED = "unpaused"
     PAUSED_NEW = "paused_new"
     PAUSED_ALL = "paused_all"
+
+
+UNPAUSED = PauseState.UNPAUSED
 
 
 class Scheduler:
@@ -48,7 +52,7 @@ class Scheduler:
         self.kv_cache = kv_cache
         self.running: dict[Request, None] = {}
         self.waiting: RequestQueue = PriorityRequestQueue() if config.policy == "priority" else FCFSRequestQueue()
-        self.pause_state = PauseState.UNPAUSED
+        self.pause_state = UNPAUSED
         self.finished_since_schedule = False
         self._listeners = listeners
         self._placeholder = 1 if async_scheduling else 0
@@ -62,7 +66,7 @@ class Scheduler:
     # --- requests come and go
 
     def add(self, request: Request, now: float) -> None:
-        request.status = RequestStatus.WAITING
+        request.status = WAITING
         request.queued_at = now
         check_stop(request, self.config.max_model_len)
         self._enqueue(request, now)
@@ -100,7 +104,7 @@ class Scheduler:
         self.pause_state = state
 
     def resume(self, now: float) -> None:
-        self.pause_state = PauseState.UNPAUSED
+        self.pause_state = UNPAUSED
 
     def next_deadline(self) -> float | None:
         """Only under `fixed`: when schedule() has something to do."""
@@ -113,7 +117,7 @@ class Scheduler:
         """Whether there is anything to schedule, or a finish that the next schedule() has yet to pass on."""
         if self.running or self.finished_since_schedule:
             return True
-        return self.pause_state is PauseState.UNPAUSED and len(self.waiting) > 0
+        return self.pause_state is UNPAUSED and len(self.waiting) > 0
 
     # --- schedule()
 
@@ -127,7 +131,7 @@ class Scheduler:
         if self._interval:
             self._interval.begin(self.running)
         self._schedule_running(output, now)
-        admits = not output.preempted and self.pause_state is PauseState.UNPAUSED
+        admits = not output.preempted and self.pause_state is UNPAUSED
         if admits and self.waiting:
             self._schedule_waiting(output, now)
         output.total_num_scheduled_tokens = budget - output.budget

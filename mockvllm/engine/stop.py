@@ -6,7 +6,7 @@ foresight: the asynchronous scheduler still schedules the step past an EOS that 
 """
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from mockvllm.engine.request import FinishReason, RepetitionDetection, Request
 
@@ -18,7 +18,7 @@ def check_stop(request: Request, max_model_len: int) -> FinishReason | None:
     """The reason why `request` ends with the token it has just said, which is also set on it with its `stop_reason`.
     If it does not end, `check_at` is moved on. Call it when `num_tokens` has reached `check_at`, and before the first
     token."""
-    said = request.num_output_tokens
+    said = request.num_tokens - request.num_prompt_tokens
     if said:
         reason = _reason(request, said, max_model_len)
         if reason is not None:
@@ -28,27 +28,22 @@ def check_stop(request: Request, max_model_len: int) -> FinishReason | None:
     return None
 
 
-def _limit(request: Request, max_model_len: int) -> int:
-    return min(request.max_tokens, max_model_len - request.num_prompt_tokens)
-
-
-def _stop_ids(request: Request) -> set[int]:
-    ids = set(request.stop_token_ids)
-    if request.eos_token_id is not None and not request.ignore_eos:
-        ids.add(request.eos_token_id)
-    return ids
+def _stop_ids(request: Request) -> Collection[int]:
+    """The tokens that end it."""
+    if request.eos_token_id is None or request.ignore_eos:
+        return request.stop_token_ids
+    return {*request.stop_token_ids, request.eos_token_id}
 
 
 def _reason(request: Request, said: int, max_model_len: int) -> FinishReason | None:
-    token = request.outputs.token(said - 1)
-    if token == request.eos_token_id and not request.ignore_eos:
-        return "stop"
-    if token in request.stop_token_ids:
-        request.stop_reason = token
+    ids = _stop_ids(request)
+    if ids and (token := request.outputs.token(said - 1)) in ids:
+        if token != request.eos_token_id or request.ignore_eos:
+            request.stop_reason = token
         return "stop"
     if request.outputs.end is not None and said >= request.outputs.end:
         return "stop"
-    if said >= _limit(request, max_model_len):
+    if said >= request.max_tokens or request.num_tokens >= max_model_len:
         return "length"
     rule = request.repetition_detection
     if rule is not None and said >= request.min_tokens and _repeats(request, said, rule):
@@ -64,15 +59,16 @@ def _repeats(request: Request, said: int, rule: RepetitionDetection) -> bool:
 
 def _next_check(request: Request, said: int, max_model_len: int) -> int:
     """After how many output tokens a stop condition may hold next."""
-    end, limit = request.outputs.end, _limit(request, max_model_len)
-    horizon = limit if end is None else min(end, limit)
+    horizon = min(request.max_tokens, max_model_len - request.num_prompt_tokens)
+    if request.outputs.end is not None:
+        horizon = min(horizon, request.outputs.end)
     if request.repetition_detection is not None:
         horizon = min(horizon, max(request.min_tokens, said + 1))
     ids = _stop_ids(request)
     if ids:
         horizon = min(horizon, said + LOOK_AHEAD)
         ahead = request.outputs.tokens(said, horizon)
-        if not ids.isdisjoint(ahead):
+        if not set(ids).isdisjoint(ahead):
             return said + 1 + next(i for i, token in enumerate(ahead) if token in ids)
     return max(horizon, said + 1)
 

@@ -8,10 +8,10 @@ def check_admission(workload: Workload, config: SchedulerConfig) -> None:
     """Raises ValueError, one line, for the first request whose prompt can never be admitted, or which grows out of the
     KV cache and would be preempted again and again."""
     lengths = list(zip(workload.prompt_lens, workload.output_lens, strict=True))
-    problems = {pair: _problem(*pair, config) for pair in set(lengths)}
-    for number, pair in enumerate(lengths):
-        if problems[pair]:
-            raise ValueError(f"request {number}: {problems[pair]}")
+    problems = {pair: problem for pair in set(lengths) if (problem := _problem(*pair, config))}
+    if problems:
+        number = next(number for number, pair in enumerate(lengths) if pair in problems)
+        raise ValueError(f"request {number}: {problems[lengths[number]]}")
 
 
 def _problem(prompt: int, output: int, config: SchedulerConfig) -> str | None:

@@ -1,6 +1,5 @@
 """The load generator: requests at their times, at most so many in flight (`vllm bench serve --max-concurrency`)."""
 
-from array import array
 from collections.abc import Callable
 
 from mockvllm.clock import VirtualClock
@@ -25,7 +24,7 @@ class Client:
         with_tokens: bool,
         told: Callable[[int], None] | None = None,
     ) -> None:
-        self.sent_at = array("d", bytes(8 * len(workload)))
+        self.sent_at = [0.0] * len(workload)
         self.num_done = 0
         self._workload = workload
         self._clock = clock

@@ -26,14 +26,16 @@ class Recorder(EngineListener):
     """
 
     def __init__(self, num_requests: int, keep_runs: bool = False) -> None:
-        self.times, self.usage = array("d"), array("d")
-        self.running, self.waiting, self.run_begins, self.run_ends = (array("i") for _ in range(4))
+        self.times: list[float] = []
+        self.usage: list[float] = []
+        self.running: list[int] = []
+        self.waiting: list[int] = []
+        self.run_begins: list[int] = []
+        self.run_ends: list[int] = []
         self.queued_at, self.scheduled_at, self.first_token_at, self.last_token_at = (
-            array("d", [0.0]) * num_requests for _ in range(4)
+            [0.0] * num_requests for _ in range(4)
         )
-        self.output_lens, self.num_preemptions, self.recomputed_tokens = (
-            array("q", [0]) * num_requests for _ in range(3)
-        )
+        self.output_lens, self.num_preemptions, self.recomputed_tokens = ([0] * num_requests for _ in range(3))
         self.pauses: dict[int, list[float]] = {}
         self.gaps: Counter[float] = Counter()
         self.runs: list[array[int]] | None = [array("q") for _ in range(num_requests)] if keep_runs else None
@@ -41,7 +43,7 @@ class Recorder(EngineListener):
         self.peak_running = 0
         self.num_queried_tokens = 0
         self.num_hit_tokens = 0
-        self._first_update, self._last_update = (array("q", [NEVER]) * num_requests for _ in range(2))
+        self._first_update, self._last_update = ([NEVER] * num_requests for _ in range(2))
 
     def scheduled(self, request: Request, num_hit_tokens: int, now: float) -> None:
         if request.num_preemptions:

@@ -1,8 +1,7 @@
 """Token times of a whole simulation, from the runs of its recorder."""
 
-from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mockvllm_client.measure import whole_second
 
@@ -39,8 +38,8 @@ def events_by_update(recorder: Recorder) -> Iterator[tuple[float, int, int]]:
         events -= ended
 
 
-def _counts(updates: "array[int]", num_updates: int) -> "array[int]":
-    counts = array("i", [0]) * num_updates
+def _counts(updates: Iterable[int], num_updates: int) -> list[int]:
+    counts = [0] * num_updates
     for update in updates:
         counts[update] += 1
     return counts
