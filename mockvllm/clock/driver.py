@@ -1,10 +1,11 @@
 """The loop of vLLM's engine core under any clock: schedule, wait until the step is over, update, again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from mockvllm.clock.protocol import Clock, Timer
 from mockvllm.clock.virtual import VirtualClock
-from mockvllm.engine import EngineCore, FinishReason, Request, RequestOutput, SchedulerOutput
+from mockvllm.engine import EngineCore, FinishReason, Notice, Request, RequestOutput, SchedulerOutput
 
 STEPS_A_TICK = 2  # who gets a seat and is due at once need not wait for another turn of the event loop
 MANY = 8  # of so many that spoke in a tick, the next ones may wait for each other (`Clock.slack`)
@@ -16,9 +17,13 @@ class Driver:
 
     What arrives (`add`, `abort`) is known to the next `schedule()`. Steps that follow each other without a pause end at
     absolute times, so that waking late once does not make every later step late.
+
+    `fail` is told of requests that the engine gave up: there is no result to deliver (a KV load that failed).
     """
 
-    def __init__(self, core: EngineCore, clock: Clock, deliver: Deliver) -> None:
+    def __init__(
+        self, core: EngineCore, clock: Clock, deliver: Deliver, fail: Callable[[Request], None] = lambda request: None
+    ) -> None:
         self.core = core
         self.clock = clock
         self._deliver = deliver
@@ -29,6 +34,11 @@ class Driver:
         self._timer: Timer | None = None
         self._at_the_door: dict[Request, Timer] = {}
         self._tick = self._paced_tick if core.engine.paced else self._step_tick
+        self._fail = fail
+        self._alarm: Timer | None = None
+        connector = core.engine.kv_connector
+        if connector is not None:
+            connector.alarms.ring = self._set_alarm
         self._virtual = clock if isinstance(clock, VirtualClock) and core.engine.lockstep else None
 
     def add(self, request: Request) -> None:
@@ -53,6 +63,31 @@ class Driver:
             timer.cancel()
             self._enter(request)
         self.core.engine.abort(request, self.clock.now(), reason)
+        self.wake()
+
+    def _set_alarm(self, when: float | None) -> None:
+        """Loads and leases of a KV connector have times of their own, whatever the steps do."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm = None if when is None else self.clock.call_at(when, self._transfers_due)
+
+    def _transfers_due(self) -> None:
+        engine = self.core.engine
+        if self._stopped or engine.kv_connector is None:
+            return
+        for request in engine.advance_transfers(self.clock.now()):
+            self._fail(request)
+        self._set_alarm(engine.kv_connector.alarms.next)
+        self.wake()
+
+    def hear(self, notice: Notice, lease_id: str) -> None:
+        """As `Engine.hear`."""
+        self.core.engine.hear(notice, lease_id, self.clock.now())
+        self.wake()
+
+    def discard_remote_blocks(self, params: Mapping[str, Any]) -> None:
+        """As `Engine.discard_remote_blocks`."""
+        self.core.engine.discard_remote_blocks(params, self.clock.now())
         self.wake()
 
     def stop(self) -> None:

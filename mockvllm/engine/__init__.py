@@ -4,9 +4,11 @@ from mockvllm.engine.config import SchedulerConfig
 from mockvllm.engine.core import EngineCore
 from mockvllm.engine.engine import Engine
 from mockvllm.engine.hashing import HashBlock, hash_block
+from mockvllm.engine.kv_connector import KVConnector, KVConnectorConfig, Notice
 from mockvllm.engine.kv_events import AllBlocksCleared, BlockRemoved, BlockStored, ExtraKeys, KVEvent
 from mockvllm.engine.listener import EngineListener
 from mockvllm.engine.output import RequestOutput, SchedulerOutput, SchedulerStats
+from mockvllm.engine.remote_blocks import RemoteBlocks
 from mockvllm.engine.request import (
     BlockHash,
     FinishReason,
@@ -31,10 +33,14 @@ __all__ = [
     "FinishReason",
     "Fixed",
     "HashBlock",
+    "KVConnector",
+    "KVConnectorConfig",
     "KVEvent",
     "Linear",
+    "Notice",
     "Pacing",
     "PauseState",
+    "RemoteBlocks",
     "RepetitionDetection",
     "Request",
     "RequestOutput",

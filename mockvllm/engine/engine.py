@@ -2,14 +2,17 @@
 
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from typing import Any
 
 from mockvllm.engine.block_pool import CountedBlockPool
 from mockvllm.engine.config import SchedulerConfig
 from mockvllm.engine.hashing import HashBlock, hash_block
 from mockvllm.engine.kv_cache import KVCacheManager, PrefixCacheStats
+from mockvllm.engine.kv_connector import KVConnector, Notice
 from mockvllm.engine.kv_events import KVEvent
+from mockvllm.engine.kv_transfer import KVTransfers, PacedTransferScheduler, TransferScheduler
 from mockvllm.engine.listener import EngineListener, Listeners
 from mockvllm.engine.lockstep_scheduler import LockstepScheduler
 from mockvllm.engine.output import RequestOutput, SchedulerOutput, SchedulerStats
@@ -35,6 +38,8 @@ class Engine:
     With `lockstep` (not under `Fixed`) requests that decode alike are advanced together. Everything happens as it does
     without, but `update` returns no results for their tokens (`SchedulerStats.num_lockstep_tokens` counts them), and
     what the engine keeps on them is up to date only when they end, when they are preempted, and after `settle`.
+
+    With a `kv_connector` (never in lockstep) prompts may be computed for other engines, or by them.
     """
 
     def __init__(
@@ -47,12 +52,14 @@ class Engine:
         rules: SchedulerRules | None = None,
         max_tokens_per_result: int = 16,
         lockstep: bool = False,
+        kv_connector: KVConnector | None = None,
     ) -> None:
         self.config = config
         self.step_time = step_time
         self.front_end = front_end_of(step_time)
         self.paced = isinstance(step_time, Fixed)
-        self.lockstep = lockstep and not self.paced
+        self.kv_connector = kv_connector
+        self.lockstep = lockstep and not self.paced and kv_connector is None
         self._steps_grow = not isinstance(step_time, Linear) or step_time.per_kv_token > 0
         self.async_scheduling = config.async_scheduling and not self.paced
         self._listeners = Listeners(listeners)
@@ -68,15 +75,17 @@ class Engine:
         config.check_release(rules)
         self.scheduler: Scheduler
         if isinstance(step_time, Fixed):
-            self.scheduler = PacedScheduler(
-                config, rules, self.kv_cache, self._listeners, step_time, max_tokens_per_result
-            )
+            paced = PacedTransferScheduler if kv_connector else PacedScheduler
+            self.scheduler = paced(config, rules, self.kv_cache, self._listeners, step_time, max_tokens_per_result)
         else:
-            kind = LockstepScheduler if lockstep else Scheduler
+            kind = LockstepScheduler if self.lockstep else TransferScheduler if kv_connector else Scheduler
             self.scheduler = kind(config, rules, self.kv_cache, self._listeners, self.async_scheduling)
         self._leaping: LockstepScheduler | None = None
         if isinstance(self.scheduler, LockstepScheduler) and self._listeners.can_leap:
             self._leaping = self.scheduler
+        if kv_connector is not None and isinstance(self.scheduler, KVTransfers):
+            kv_connector.leases.pool = self.kv_cache.pool
+            self.scheduler.connect(kv_connector)
 
     def add(self, request: Request, now: float) -> None:
         """Puts a request into the waiting queue. A prompt that never fits the KV cache blocks the queue, as in vLLM."""
@@ -163,6 +172,23 @@ class Engine:
             batch.step_seconds = seconds
         return ends
 
+    def advance_transfers(self, now: float) -> list[Request]:
+        """To be called when the connector's `alarms` ring: loads and leases that are over by now end. Returns the
+        requests that failed because their load did; they have ended (`error`)."""
+        return self.scheduler.advance_transfers(now) if isinstance(self.scheduler, KVTransfers) else []
+
+    def hear(self, notice: Notice, lease_id: str, now: float) -> None:
+        """Another engine says something about blocks that are kept here for it."""
+        if isinstance(self.scheduler, KVTransfers):
+            self.scheduler.connector.hear(notice, lease_id, now)
+            self.scheduler.blocks_came_free(now)
+
+    def discard_remote_blocks(self, params: Mapping[str, Any], now: float) -> None:
+        """A request with these `kv_transfer_params` was refused: whoever keeps blocks for it may let them go."""
+        if isinstance(self.scheduler, KVTransfers):
+            self.scheduler.connector.discard(params, now)
+            self.scheduler.blocks_came_free(now)
+
     def next_deadline(self) -> float | None:
         """`fixed`: when schedule() has something to do; a time that has passed means at once. None otherwise."""
         return self.scheduler.next_deadline()
@@ -179,6 +205,16 @@ class Engine:
     @property
     def num_waiting(self) -> int:
         return self.scheduler.num_waiting
+
+    @property
+    def num_deferred(self) -> int:
+        """Of those who wait: those whose KV is being fetched, or was, and who have no seat yet."""
+        return len(self.scheduler.skipped_waiting) if isinstance(self.scheduler, KVTransfers) else 0
+
+    @property
+    def num_loading(self) -> int:
+        """Of the deferred: those whose KV is on its way."""
+        return self.scheduler.num_loading if isinstance(self.scheduler, KVTransfers) else 0
 
     @property
     def num_free_blocks(self) -> int:

@@ -79,9 +79,18 @@ class KVCacheManager:
             found.append(block)
         return found
 
-    def admit(self, request: Request, hits: list[int], num_new_tokens: int, others_run: bool) -> bool:
+    def admit(
+        self,
+        request: Request,
+        hits: list[int],
+        num_new_tokens: int,
+        others_run: bool,
+        delay_cache_blocks: bool = False,
+    ) -> bool:
         """Gives a waiting request the cached blocks and those for its first chunk; False, and nothing done, if they are
-        not free. With `scheduler_reserve_full_isl` all its known tokens must fit; never what it is yet to say."""
+        not free. With `scheduler_reserve_full_isl` all its known tokens must fit; never what it is yet to say.
+
+        `delay_cache_blocks`: nobody may find the new ones, for nothing is in them yet."""
         end = min(len(hits) * self.block_size + num_new_tokens, self._max_model_len)
         must_fit = min(request.num_tokens, self._max_model_len) if self._reserve_full_isl else end
         free = self.pool.num_free_blocks - (self.pool.num_free_of(hits) if hits else 0)
@@ -93,7 +102,7 @@ class KVCacheManager:
         request.num_cached_blocks = len(hits)
         if hits and request.report_cached_blocks:
             self._publish(request, 0, len(hits))
-        self._extend(request, hits, end)
+        self._extend(request, hits, end, delay_cache_blocks)
         return True
 
     def allocate_slots(self, request: Request, num_new_tokens: int) -> bool:
@@ -104,14 +113,14 @@ class KVCacheManager:
         self._extend(request, [], end)
         return True
 
-    def _extend(self, request: Request, hits: list[int], end: int) -> None:
+    def _extend(self, request: Request, hits: list[int], end: int, delay_cache_blocks: bool = False) -> None:
         blocks = request.block_ids
         blocks += hits
         missing = self.num_blocks_for(end) - len(blocks)
         if missing > 0:
             blocks += self.pool.get_new_blocks(missing)
         request.num_slots = len(blocks) * self.block_size
-        if self.enable_caching:
+        if self.enable_caching and not delay_cache_blocks:
             self.cache_blocks(request, min(end, request.num_tokens))
 
     def cache_blocks(self, request: Request, num_tokens: int) -> None:
@@ -127,12 +136,16 @@ class KVCacheManager:
 
     def free(self, request: Request) -> int:
         """Takes all blocks from `request`, which stay findable; returns how many it held."""
-        blocks = request.block_ids
+        blocks = self.take_blocks(request)
         self.pool.free_blocks(blocks)
-        request.block_ids = []
+        return len(blocks)
+
+    def take_blocks(self, request: Request) -> list[int]:
+        """Takes all blocks from `request`; they are still held."""
+        blocks, request.block_ids = request.block_ids, []
         request.num_slots = request.num_cached_blocks = 0
         request.hash_at = NEVER
-        return len(blocks)
+        return blocks
 
     def _publish(self, request: Request, start: int, stop: int) -> None:
         if self._events is None:

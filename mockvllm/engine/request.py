@@ -1,11 +1,11 @@
 """A request as the engine sees it: what it asks for, and what the scheduler keeps on it."""
 
 import enum
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
-FinishReason = Literal["stop", "length", "repetition", "abort"]
+FinishReason = Literal["stop", "length", "repetition", "abort", "error"]
 BlockHash = Hashable
 NEVER = 1 << 62  # a token count that no request reaches
 
@@ -44,10 +44,11 @@ class RepetitionDetection(NamedTuple):
 
 
 class RequestStatus(enum.Enum):
-    """vLLM's states, as far as a text request without connectors meets them."""
+    """vLLM's states, as far as a text request meets them."""
 
     NEW = "new"
     WAITING = "waiting"
+    WAITING_FOR_REMOTE_KVS = "waiting_for_remote_kvs"
     RUNNING = "running"
     PREEMPTED = "preempted"
     FINISHED = "finished"
@@ -77,6 +78,7 @@ class Request:
     skip_reading_prefix_cache: bool = False
     report_cached_blocks: bool = False  # vLLM's kv_cache_report_mode "full": announce reused blocks again
     pacing: Pacing | None = None
+    kv_transfer_params: Mapping[str, Any] | None = None  # only for an engine with a KV connector
     max_tokens_per_result: int | None = None  # `fixed`: at most so many, whatever the engine allows
     owner: Any = None
 
@@ -92,7 +94,10 @@ class Request:
     num_stale_tokens: int = field(default=0, init=False)  # in flight when it was preempted
     drop_stale: bool = field(default=False, init=False)  # ... and to be sampled again
     is_prefill_chunk: bool = field(default=False, init=False)  # its last step left prompt tokens to compute
-    num_cached_tokens: int = field(default=0, init=False)  # the prefix-cache hit of the first admission
+    num_cached_tokens: int = field(default=0, init=False)  # what it found when it was first admitted: hit and fetched
+    num_external_computed_tokens: int = field(default=0, init=False)  # those fetched from another engine
+    remote_prefill_cached_tokens: int | None = field(default=None, init=False)  # the hit where its prompt was computed
+    finished_kv_transfer_params: dict[str, Any] | None = field(default=None, init=False)  # how its blocks are fetched
     num_preemptions: int = field(default=0, init=False)
     seat: int = field(default=0, init=False)  # its place in the order of admission (lockstep)
 
@@ -124,6 +129,12 @@ class Request:
     def num_output_tokens(self) -> int:
         """Output tokens delivered so far."""
         return self.num_tokens - self.num_prompt_tokens
+
+    @property
+    def reported_cached_tokens(self) -> int:
+        """Cached tokens as a response's usage has them: those where the prompt was computed, if that was elsewhere."""
+        reported = self.remote_prefill_cached_tokens
+        return self.num_cached_tokens if reported is None else reported
 
     def due_at(self, num_tokens: int) -> float:
         """`fixed`: when the token behind the first `num_tokens` of prompt and output is due."""

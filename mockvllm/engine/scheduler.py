@@ -1,7 +1,7 @@
 """vLLM V1's scheduler: in every step each request gets the tokens it lacks, running ones first, within one budget.
 
-Text generation with one full-attention KV group; no speculation, connectors, pipeline parallelism or LoRA limit. What
-differs among releases comes in as `SchedulerRules`.
+Text generation with one full-attention KV group; no speculation, pipeline parallelism or LoRA limit; what a KV
+connector adds is in `kv_transfer.py`. What differs among releases comes in as `SchedulerRules`.
 """
 
 import enum
@@ -89,12 +89,16 @@ class Scheduler:
             self.waiting.remove_request(request)
 
     def _release(self, request: Request, now: float) -> None:
-        num_blocks = self.kv_cache.free(request)
+        num_blocks = self._free_request(request, now)
         request.status = FINISHED
         request.finished_at = now
         self.finished_since_schedule = True
         for tell in self._listeners.finished:
             tell(request, num_blocks, now)
+
+    def _free_request(self, request: Request, now: float) -> int:
+        """Takes its blocks from a request that ends; returns how many it held."""
+        return self.kv_cache.free(request)
 
     @property
     def num_waiting(self) -> int:
@@ -210,19 +214,23 @@ class Scheduler:
         hits = self.kv_cache.get_computed_blocks(request)
         num_hit_tokens = len(hits) * self.config.block_size
         lacking = request.num_tokens - num_hit_tokens
-        if self._interval and self._interval.held and lacking > 1:
-            return False
-        num_tokens = min(lacking, self._threshold or lacking)
-        if num_tokens > output.budget and not self.config.enable_chunked_prefill:
-            return False
-        num_tokens = min(num_tokens, output.budget)
-        if not self.kv_cache.admit(request, hits, num_tokens, others_run=bool(self.running)):
+        num_tokens = self._num_admitted_tokens(lacking, output)
+        if not (num_tokens and self.kv_cache.admit(request, hits, num_tokens, others_run=bool(self.running))):
             return False
         if self._interval:
             self._interval.admitted(lacking)
         self._take_seat(request, num_hit_tokens, num_tokens, now)
         self._compute(request, num_tokens, output)
         return True
+
+    def _num_admitted_tokens(self, lacking: int, output: SchedulerOutput) -> int:
+        """With how many of the tokens that it lacks a request may be admitted; 0: it has to wait."""
+        if self._interval and self._interval.held and lacking > 1:
+            return 0
+        num_tokens = min(lacking, self._threshold or lacking)
+        if num_tokens > output.budget and not self.config.enable_chunked_prefill:
+            return 0
+        return min(num_tokens, output.budget)
 
     def _take_seat(self, request: Request, num_hit_tokens: int, num_tokens: int, now: float) -> None:
         self.waiting.pop_request()
