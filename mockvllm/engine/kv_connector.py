@@ -6,7 +6,6 @@ Pure like the rest of the engine. Whoever drives it sets `alarms.ring`, to hear 
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from random import Random
 from typing import Any, Literal
 
 import msgspec
@@ -22,9 +21,9 @@ HEARTBEATS_A_LEASE = 6
 
 
 class KVConnectorConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """`lease`: seconds that blocks are kept for whoever is to read them. A load takes `fetch_seconds_per_token`, and
-    fails by chance in a share `failure_rate` of requests. Fewer tokens than `recompute_threshold` are not fetched.
-    `tells_cached_tokens`: it says of a prompt how much was cached where it was computed.
+    """`lease`: seconds that blocks are kept for whoever is to read them. A load takes `fetch_seconds_per_token`; fewer
+    tokens than `recompute_threshold` are not fetched. `tells_cached_tokens`: it says of a prompt how much was cached
+    where it was computed.
     """
 
     engine_id: str
@@ -37,20 +36,26 @@ class KVConnectorConfig(msgspec.Struct, frozen=True, kw_only=True):
     load_failure_policy: Literal["fail", "recompute"] = "fail"
     recompute_threshold: int = 0
     fetch_seconds_per_token: float = 0.0
-    failure_rate: float = 0.0
-    seed: int = 0
     tells_cached_tokens: bool = True
 
 
 class KVConnector:
-    """`make_id`: this engine's name for a request, under which others ask for its blocks."""
+    """`make_id`: this engine's name for a request, under which others ask for its blocks. `load_fails`: whether that of
+    this request is to, whatever else.
+    """
 
-    def __init__(self, config: KVConnectorConfig, make_id: Callable[[str], str] = str) -> None:
+    def __init__(
+        self,
+        config: KVConnectorConfig,
+        make_id: Callable[[str], str] = str,
+        load_fails: Callable[[str], bool] = lambda request_id: False,
+    ) -> None:
         self.config = config
         self.alarms = Alarms()
         self.leases = Leases(config.lease, self.alarms)
         self.notify: Callable[[RemoteBlocks, Notice], None] = lambda source, notice: None
         self._make_id = make_id
+        self._load_fails = load_fails
         self._fetches: dict[Request, RemoteBlocks | None] = {}
         self._num_readers: Counter[RemoteBlocks] = Counter()
         self._over: list[tuple[Request, bool]] = []
@@ -160,11 +165,11 @@ class KVConnector:
             self.forget(request, now)
 
     def _can_load(self, request: Request) -> bool:
-        """The blocks are named, this engine still keeps them if it is the one that does, and chance allows."""
-        source, config = self._fetches[request], self.config
-        if source is None or (source.engine_id == config.engine_id and source.request_id not in self.leases):
+        """Not if no blocks are named, or this engine is the one that kept them, and has let them go."""
+        source = self._fetches[request]
+        if source is None or (source.engine_id == self.config.engine_id and source.request_id not in self.leases):
             return False
-        return Random(f"{config.seed}/{request.request_id}/load").random() >= config.failure_rate
+        return not self._load_fails(request.request_id)
 
     def _start_heartbeats(self, now: float) -> None:
         if not self._beats:

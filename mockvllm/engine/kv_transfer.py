@@ -70,8 +70,11 @@ class KVTransfers(Scheduler):
         failed: list[Request] = []
         arrived: list[Request] = []
         for request, succeeded in self.connector.advance(now):
+            if succeeded:
+                self._loaded(request)
+            else:
+                self._load_failed(request)
             if succeeded or self.connector.config.load_failure_policy == "recompute":
-                (self._loaded if succeeded else self._load_failed)(request)
                 request.status = RequestStatus.WAITING
                 arrived.append(request)
             else:

@@ -97,7 +97,9 @@ class Request:
     num_cached_tokens: int = field(default=0, init=False)  # what it found when it was first admitted: hit and fetched
     num_external_computed_tokens: int = field(default=0, init=False)  # those fetched from another engine
     remote_prefill_cached_tokens: int | None = field(default=None, init=False)  # the hit where its prompt was computed
-    finished_kv_transfer_params: dict[str, Any] | None = field(default=None, init=False)  # how its blocks are fetched
+    finished_kv_transfer_params: Mapping[str, Any] | None = field(
+        default=None, init=False
+    )  # how its blocks are fetched
     num_preemptions: int = field(default=0, init=False)
     seat: int = field(default=0, init=False)  # its place in the order of admission (lockstep)
 

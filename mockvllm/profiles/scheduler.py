@@ -28,3 +28,7 @@ class SchedulerRules:
         "block hashes of KV events take a cache salt as a tagged pair", needs="--kv-events-config and a cache_salt"
     )
     lookahead_token_ids: bool = rule("BlockStored events have `lookahead_token_ids`", needs="--kv-events-config")
+    remote_prefill_cached_tokens: bool = rule(
+        "usage of a prompt that was computed elsewhere has the tokens cached there; `kv_transfer_params` say them",
+        needs="--kv-transfer-config",
+    )

@@ -17,6 +17,10 @@ class WireRules:
     chunk_kv_transfer_params: bool = rule(
         "chunks of a stream carry `kv_transfer_params`, but for the first of a chat and the usage", "chat_stream/echo"
     )
+    reuses_prompt_token_ids: bool = rule(
+        "`kv_transfer_params.prompt_token_ids` are the prompt of a chat, whose messages are not rendered (400 else)",
+        needs="a chat with kv_transfer_params",
+    )
     valid_aliases_in_404: bool = rule("the 404 for an unknown model lists the valid aliases", "chat_body/wrong_model")
     finish_without_output: bool = rule(
         "a choice that ends without a token has a finish chunk in its stream",

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from mockvllm import profiles
 from mockvllm.clock import Clock, LiveClock, ManualClock
 from mockvllm.clock.driver import Driver
-from mockvllm.engine import Engine, EngineCore, HashBlock, hash_block
+from mockvllm.engine import Engine, EngineCore, HashBlock, KVConnector, hash_block
 from mockvllm.profiles import Profile
 from mockvllm.server import kv_events, kv_events_config
-from mockvllm.server.backend import Backend, deliver
+from mockvllm.server.backend import Backend, deliver, fail
 from mockvllm.server.chat import ChatServing
 from mockvllm.server.journal import Journal
 from mockvllm.server.kv_events import KVEvents
+from mockvllm.server.kv_transfer import KVTransfer, make_connector
 from mockvllm.server.messages import MessagesServing
 from mockvllm.server.metrics import Metrics
 from mockvllm.server.metrics.cache_config import cache_config_labels
@@ -24,6 +25,7 @@ from mockvllm.settings import Environment, Settings, SettingsError
 from mockvllm.settings.derive import BLOCK_SIZE, derive
 from mockvllm.settings.engine import num_gpu_blocks, scheduler_config
 from mockvllm.settings.kv_room import check_kv_room
+from mockvllm.settings.kv_transfer import parse
 from mockvllm.settings.model_limit import model_limit
 from mockvllm.settings.step_time import make_step_time
 
@@ -49,6 +51,18 @@ def start_kv_events(
         raise SettingsError(str(error)) from None
 
 
+def start_kv_transfer(
+    settings: Settings, connector: KVConnector | None, driver: Driver, loop: asyncio.AbstractEventLoop
+) -> KVTransfer | None:
+    """The line to other servers; a server that computes for them listens."""
+    if connector is None:
+        return None
+    transfer = KVTransfer(connector, driver, loop)
+    if parse(settings.kv_transfer_config).is_kv_producer:
+        transfer.listen(connector.config)
+    return transfer
+
+
 def build_backend(
     settings: Settings,
     environment: Environment,
@@ -65,7 +79,9 @@ def build_backend(
     store = ResponsesStore(environment.VLLM_ENABLE_RESPONSES_API_STORE)
     journal = Journal(settings.journal_size, derived.block_size)
     labels = cache_config_labels(settings, config, derived.gpu_memory_utilization)
-    metrics = Metrics(settings.model_names[0], labels)
+    connector = make_connector(settings, environment, profile.scheduler)
+    fetches_kv = connector is not None and parse(settings.kv_transfer_config).is_kv_consumer
+    metrics = Metrics(settings.model_names[0], labels, fetches_kv=fetches_kv)
     events, hasher = start_kv_events(settings, profile, environ)
     engine = Engine(
         config,
@@ -74,21 +90,24 @@ def build_backend(
         listeners=[listener for listener in (journal, metrics, events) if listener is not None],
         rules=profile.scheduler,
         max_tokens_per_result=settings.events_per_write,
+        kv_connector=connector,
     )
     journal.watch(engine)
     metrics.watch(engine)
     clock = make_clock(settings, loop)
+    driver = Driver(EngineCore(engine), clock, deliver, fail)
     return Backend(
         settings=settings,
         environment=environment,
         derived=derived,
         profile=profile,
         clock=clock,
-        driver=Driver(EngineCore(engine), clock, deliver),
+        driver=driver,
         journal=journal,
         metrics=metrics,
         chat=ChatServing(serving),
         messages=MessagesServing(serving, profile.messages),
         responses=ResponsesServing(serving, profile.responses, store),
         kv_events={settings.data_parallel_rank or 0: events} if events else {},
+        kv_transfer=start_kv_transfer(settings, connector, driver, loop),
     )

@@ -16,9 +16,11 @@ from mockvllm.server.chat_tools import ChatTools
 from mockvllm.server.draft import Draft, Prompt
 from mockvllm.server.serving import Response, Serving
 from mockvllm.server.serving_options import ServingConfig
+from mockvllm.wire.admission import check_token_ids
 from mockvllm.wire.chat_request import ChatCompletionRequest
-from mockvllm.wire.checks import check_body
+from mockvllm.wire.checks import check_body, reused_prompt_token_ids
 from mockvllm.wire.context import Asked, asked
+from mockvllm.wire.errors import APIError
 from mockvllm.wire.features import check_tool_parser
 
 _BINDING = frozenset(("tools", "response_format", "structured_outputs"))
@@ -53,8 +55,26 @@ class ChatServing(Serving[ChatCompletionRequest]):
         return asked(request.given)
 
     def render(self, request: ChatCompletionRequest, ask: Asked) -> Sequence[Prompt]:
+        given = request.kv_transfer_params and self.config.wire.reuses_prompt_token_ids
+        token_ids = reused_prompt_token_ids(request.kv_transfer_params) if given else None
+        if token_ids is not None:
+            return (self._reused(request, ask, token_ids),)
         conversation, text = self._prompts.render(request)
         return (Prompt(text, self.tokenize(request, ask, text), last_user_text(conversation), conversation),)
+
+    def _reused(self, request: ChatCompletionRequest, ask: Asked, token_ids: Sequence[int]) -> Prompt:
+        """A prompt that was tokenized where it was computed: the messages say who speaks, and may hold a directive."""
+        token_ids = self.fit(request, ask, token_ids)
+        conversation = self._prompts.conversation(request)
+        incomplete = self.config.tokenizer.incomplete(token_ids)
+        text = self.config.tokenizer.decode(token_ids)
+        return Prompt(text, token_ids, last_user_text(conversation), conversation, incomplete, is_given_as_tokens=True)
+
+    def admission_failure(self, prompt: Prompt, headers: Mapping[bytes, bytes]) -> APIError | None:
+        failure = super().admission_failure(prompt, headers)
+        if failure is None and prompt.is_given_as_tokens:
+            failure = check_token_ids(prompt.token_ids, self.config.tokenizer.vocab_size)
+        return failure
 
     def add_logprobs(self, request: ChatCompletionRequest, values: dict[str, Any]) -> None:
         """How many candidates a token shows; 0.30 takes `top_logprobs: null` for no log-probabilities at all."""

@@ -41,13 +41,16 @@ class ChatPrompts:
     def render(self, request: ChatCompletionRequest) -> tuple[Messages, str]:
         """The conversation and its prompt. Raises APIError: the template, or vLLM before it, refuses the messages."""
         renderer = self._renderer(request)
-        takes_parts = renderer.takes_parts
-        conversation = parse_chat_messages(request.messages, self._model_basename, takes_parts=takes_parts)
+        conversation = self.conversation(request, takes_parts=renderer.takes_parts)
         usual = not self._config.default_chat_template_kwargs and _RENDERING_FIELDS.isdisjoint(request.given)
         try:
             return conversation, renderer.render(conversation, _AS_USUAL if usual else self._rendering(request))
         except ValueError as error:
             raise invalid(str(error)) from None
+
+    def conversation(self, request: ChatCompletionRequest, *, takes_parts: bool = False) -> Messages:
+        """The messages as a template sees them. Raises APIError."""
+        return parse_chat_messages(request.messages, self._model_basename, takes_parts=takes_parts)
 
     def _renderer(self, request: ChatCompletionRequest) -> Renderer:
         if request.chat_template is None or self._config.request_template is None:

@@ -85,7 +85,8 @@ class ChatResponses:
     def _role(self, request: ChatCompletionRequest, prompt: Prompt) -> Role:
         name = self._config.response_role if request.add_generation_prompt else prompt.conversation[-1]["role"]
         last = prompt.conversation[-1]
-        return Role(name, content_text(last["content"]) if request.echo and last["role"] == name else "")
+        echoes = request.echo and last["role"] == name and not prompt.is_given_as_tokens
+        return Role(name, content_text(last["content"]) if echoes else "")
 
     def _add_prompt(self, response: ChatResponse, request: ChatCompletionRequest, prompt: Prompt) -> None:
         response.return_weight_versions = request.return_weight_versions

@@ -10,6 +10,7 @@ from typing import Protocol
 from mockvllm.clock.driver import Driver
 from mockvllm.engine import Request, RequestOutput
 from mockvllm.server.journal import Entry
+from mockvllm.wire.errors import APIError
 from mockvllm.wire.prepared import Answer, Prepared
 
 
@@ -81,6 +82,23 @@ class Exchange:
         self.leave()
         self.unfinished = 0
         self.sink.abort()
+
+    def give_up(self, error: APIError) -> None:
+        """The engine gave up a choice: an error is the answer, or its end, and nobody waits for the others."""
+        self.entry.failed = True
+        self.unfinished = 0
+        for choice in self.choices:
+            self.driver.abort(choice.request)
+        self._send_error(error)
+
+    def _send_error(self, error: APIError) -> None:
+        if self.sink.ready(lambda: self._send_error(error)):
+            payload, cut = self.answer.broken(error), self.answer.cut_by_failure
+            self.sink.write(payload, not cut)
+            self.entry.wrote(0, len(payload))
+            if cut:
+                self.sink.abort()
+            self.let_go()
 
     def deliver(self, choice: Choice, output: RequestOutput) -> None:
         raise NotImplementedError
@@ -186,6 +204,10 @@ class Whole(Exchange):
     """One JSON body, when every choice has ended."""
 
     __slots__ = ()
+
+    def give_up(self, error: APIError) -> None:
+        self.entry.status = error.status
+        super().give_up(error)
 
     def deliver(self, choice: Choice, output: RequestOutput) -> None:
         if output.finish_reason is not None:

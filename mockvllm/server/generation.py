@@ -63,7 +63,7 @@ class Generation:
                 return
             exchange = Stream(prepared, self._backend.driver, entry, DrivenSink(send, connection))
         else:
-            head = partial(self._whole_head, scope)
+            head = partial(self._whole_head, scope, entry)
             exchange = Whole(prepared, self._backend.driver, entry, DrivenSink(send, connection, head))
         exchange.start()
         self._backend.num_open_requests += 1
@@ -97,10 +97,10 @@ class Generation:
         pieces = _leaving(exchange, entry, sink)
         if prepared.stream:
             return EventStream(pieces)
-        return WholeResponse(pieces, partial(self._whole_head, request.scope))
+        return WholeResponse(pieces, partial(self._whole_head, request.scope, entry))
 
-    def _whole_head(self, scope: Scope) -> Message:
-        return {**WHOLE_HEAD, "headers": [*JSON, *self._load(scope)]}
+    def _whole_head(self, scope: Scope, entry: Entry) -> Message:
+        return {**WHOLE_HEAD, "status": entry.status, "headers": [*JSON, *self._load(scope)]}
 
     def _load(self, scope: Scope) -> Headers:
         return load_report(header(scope, ASKED), self._backend.driver.core.engine) if self._tells_load else []
@@ -116,13 +116,21 @@ class Generation:
             prepared = self._prepare(body, entry.headers, entry.accepted)
         except APIError as error:
             entry.status = error.status
+            self._refused(body)
             raise
         except Exception as error:
             log.exception("%s %s", entry.method, entry.path)
             entry.status = 500
             raise APIError(500, str(error), "InternalServerError") from None
         entry.admit(prepared)
+        if prepared.failure is not None:
+            self._refused(body)
         return prepared
+
+    def _refused(self, body: bytes) -> None:
+        """A decode server tells the prefill server, which keeps blocks for the request (vLLM)."""
+        if self._backend.kv_transfer is not None:
+            self._backend.kv_transfer.discard(body)
 
     def detached(self, entry: Entry, prepared: Prepared) -> Response | None:
         """The response to a request whose answer is made without waiting for its client; None: for any other."""

@@ -240,6 +240,7 @@ class Serving(Generic[R]):
                 min_tokens=request.min_tokens,
                 repetition_detection=detection,
                 cache_salt=request.cache_salt,
+                kv_transfer_params=request.kv_transfer_params if self.config.transfers_kv else None,
                 skip_reading_prefix_cache=values.get("prompt_logprobs") is not None,
             )
             for index, script in enumerate(scripts)

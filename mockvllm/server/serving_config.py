@@ -10,7 +10,7 @@ from mockvllm.answers.prompt import NoRenderer, PlainRenderer, Renderer
 from mockvllm.answers.tokenizer import Tokenizer, WordTokenizer
 from mockvllm.profiles import Profile
 from mockvllm.server.serving_options import ServingConfig
-from mockvllm.settings import Settings, SettingsError
+from mockvllm.settings import Settings, SettingsError, kv_transfer
 from mockvllm.settings.derive import Derived
 from mockvllm.settings.frontend import Frontend, Options
 from mockvllm.settings.mock import Mock
@@ -62,6 +62,7 @@ def serving_config(settings: Settings, derived: Derived, profile: Profile) -> Se
         reasoning_parser=settings.reasoning_parser,
         any_whitespace=not settings.structured_outputs_config.get("disable_any_whitespace", False),
         data_parallel_size=settings.data_parallel_size,
+        transfers_kv=kv_transfer.parse(settings.kv_transfer_config).active,
         usage=UsageRules(
             settings.enable_prompt_tokens_details, settings.enable_per_request_metrics, derived.block_size
         ),

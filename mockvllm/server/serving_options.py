@@ -46,6 +46,7 @@ class ServingConfig:
     reasoning_parser: str = ""
     any_whitespace: bool = True
     data_parallel_size: int = 1
+    transfers_kv: bool = False
     usage: UsageRules = NO_USAGE_DETAILS
     system_fingerprint: str | None = None
     answer: str = "sentence"

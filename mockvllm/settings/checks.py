@@ -18,6 +18,7 @@ def check(settings: Settings, env: Environment) -> None:
     """Raises SettingsError for the first thing that cannot be: one line with the flags and their values."""
     for problems in (out_of_range(settings), frontend(settings), unknown(settings), mock(settings), parallel(settings)):
         _raise_first(problems)
+    _raise_first(transfer(settings))
     limit, blocks = model_limit(settings), settings.num_gpu_blocks_override
     _raise_first(context(settings, env, limit))
     derived = derive(settings, model_limit=limit, num_gpu_blocks=blocks)
@@ -68,6 +69,14 @@ def mock(settings: Settings) -> Iterator[str]:
         yield "--control-key has nothing to open with --no-control"
     if settings.clock == "manual" and settings.time_scale != 1:
         yield f"--time-scale {settings.time_scale:g} has no meaning with --clock manual"
+
+
+def transfer(settings: Settings) -> Iterator[str]:
+    """vLLM's checks of the KV connector."""
+    if settings.kv_transfer_config:
+        from mockvllm.settings import kv_transfer  # only who has one pays for the import
+
+        yield from kv_transfer.problems(settings.kv_transfer_config)
 
 
 def parallel(settings: Settings) -> Iterator[str]:

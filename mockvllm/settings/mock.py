@@ -41,6 +41,12 @@ class Mock:
     step_time_spread: float = knob(
         0.0, "times vary by chance: standard deviation, a share of the mean", within="[0, 2]"
     )
+    kv_fetch_ms_per_token: float = knob(
+        0.01, "--kv-transfer-config: ms until a prompt token's KV is fetched from another server", within="[0, inf)"
+    )
+    kv_load_failure_rate: float = knob(
+        0.0, "--kv-transfer-config: share of requests whose KV cannot be fetched, by chance", within="[0, 1]"
+    )
     gpu: str | None = knob(
         None, "the GPU's figures, such as H100; unset: the reference replica of two H100 of 80e9 bytes"
     )

@@ -33,6 +33,13 @@ def notes(
     yield from _listed("set and ignored:", [name for name in environ if name in VARIABLES])
     yield from _listed(f"without effect under --step-time {step_time}:", [*idle(values, step_time)])
     yield from answer_parsers.notes(values)
+    yield from _idle_connector(values.get("kv_transfer_config") or {})
+
+
+def _idle_connector(config: Mapping[str, Any]) -> Iterator[str]:
+    name = config.get("kv_connector")
+    if name not in (None, "NixlConnector"):
+        yield f"--kv-transfer-config: kv_connector {name} is accepted and ignored: only NixlConnector transfers anything"
 
 
 def repeated(words: Sequence[str]) -> list[str]:

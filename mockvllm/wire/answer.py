@@ -97,6 +97,9 @@ class StreamAnswer(BaseAnswer):
     def body(self) -> bytes:
         raise TypeError("a stream has no body")
 
+    def broken(self, error: APIError) -> bytes:
+        return self._opening() + self._encoder.failure(error)
+
     def _opening(self) -> bytes:
         if self._opened:
             return b""
@@ -130,6 +133,9 @@ class WholeAnswer(BaseAnswer):
 
     def close(self) -> bytes:
         return b""
+
+    def broken(self, error: APIError) -> bytes:
+        return self._encoder.error_body(error)
 
     def body(self) -> bytes:
         outputs = enumerate(self._outputs)

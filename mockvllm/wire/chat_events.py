@@ -62,7 +62,7 @@ class ChatResponse(Response):
             "token_ids": self._token_ids(delta),
         }
         choice |= self._weight_versions(num_tokens)
-        return self._event([choice], self._usage(index, num_tokens) | self._end_members())
+        return self._event([choice], self._usage(index, num_tokens) | self._end_members(index))
 
     def _said(self, index: int, delta: dict[str, Any], tail: dict[str, Any]) -> bytes:
         return self._event([stream_choice(index, delta) | NO_REASON], tail)
@@ -97,7 +97,7 @@ class ChatResponse(Response):
                 "prompt_logprobs": self.prompt_logprobs,
                 "prompt_token_ids": self.prompt_token_ids,
                 "prompt_text": self.prompt_text,
-                "kv_transfer_params": None,
+                "kv_transfer_params": self._transfer_params(),
                 "ec_transfer_params": None,
                 "metrics": self._whole_metrics(num_completion_tokens),
             }

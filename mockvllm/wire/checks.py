@@ -119,6 +119,17 @@ def check_cache_salt(body: Body) -> None:
         raise invalid(f"Parameter 'cache_salt' {message}", "cache_salt")
 
 
+def reused_prompt_token_ids(params: Mapping[str, Any] | None) -> list[int] | None:
+    """The prompt that `kv_transfer_params` carry, if they do. Raises APIError for what is none."""
+    token_ids = (params or {}).get("prompt_token_ids")
+    if token_ids is None:
+        return None
+    if not isinstance(token_ids, list) or not token_ids or not all(type(x) is int and x >= 0 for x in token_ids):
+        problem = "`kv_transfer_params['prompt_token_ids']` must be a non-empty list of non-negative integers."
+        raise invalid(problem, "kv_transfer_params.prompt_token_ids")
+    return token_ids
+
+
 CHAT_CHECKS: Checks = (
     ("continue_final_message", check_generation_prompt),
     ("tools", check_tools),

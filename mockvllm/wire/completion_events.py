@@ -68,7 +68,7 @@ class CompletionResponse(Response):
         if not (num_tokens or self.shape.rules.finish_without_output):
             return b""
         choice = self._choice(index, delta, _reasons(end)) | self._weight_versions(num_tokens)
-        return self._event([choice], self._usage(index, num_tokens) | self._end_members())
+        return self._event([choice], self._usage(index, num_tokens) | self._end_members(index))
 
     def failure(self, error: APIError) -> bytes:
         return error.event(spaced=True)
@@ -99,7 +99,7 @@ class CompletionResponse(Response):
                 "service_tier": None,
                 **self._whole_fingerprint(),
                 "usage": self._whole_usage(num_completion_tokens),
-                "kv_transfer_params": None,
+                "kv_transfer_params": self._transfer_params(),
                 "ec_transfer_params": None,
                 "metrics": self._whole_metrics(num_completion_tokens),
             }

@@ -56,6 +56,11 @@ def invalid(message: str, parameter: str | None = None, value: object = _MISSING
     return APIError(400, f"{message} ({shown})", param=parameter)
 
 
+def internal_error() -> APIError:
+    """A request that the engine gave up (vLLM's `GenerationError`)."""
+    return APIError(500, "Internal server error", "InternalServerError")
+
+
 def unknown_model(model: str, aliases: list[str], *, list_aliases: bool) -> APIError:
     valid = f" Valid aliases: {', '.join(aliases)}." if list_aliases else ""
     return APIError(404, f"The model `{model}` does not exist.{valid}", "NotFoundError", "model")

@@ -49,7 +49,13 @@ class MessageResponse:
         return self._blocks.close() + delta + event("message_stop")
 
     def failure(self, error: APIError) -> bytes:
-        return self._blocks.close() + AnthropicError(error, own_types=self._own_error_types).event()
+        return self._blocks.close() + self._error(error).event()
+
+    def error_body(self, error: APIError) -> bytes:
+        return self._error(error).body()
+
+    def _error(self, error: APIError) -> AnthropicError:
+        return AnthropicError(error, own_types=self._own_error_types)
 
     # --- a whole body ---------------------------------------------------------------------------------------------
 

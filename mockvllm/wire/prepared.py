@@ -68,6 +68,10 @@ class Answer(Protocol):
         """An error inside a stream, and the stream's end."""
         ...
 
+    def broken(self, error: APIError) -> bytes:
+        """What the engine gives up ends with this: the rest of a stream, or a whole body."""
+        ...
+
 
 @dataclass(slots=True)
 class Prepared(Generic[EngineRequest]):

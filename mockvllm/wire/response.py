@@ -127,12 +127,17 @@ class Response:
     def failure(self, error: APIError) -> bytes:
         return error.event(spaced=self.shape.rules.spaced_stream_errors)
 
+    def error_body(self, error: APIError) -> bytes:
+        """An error instead of the whole body."""
+        return error.body()
+
     def _event(self, choices: list[dict[str, Any]], rest: dict[str, Any]) -> bytes:
         return self._head + compact(choices)[1:-1] + b"]" + json_members(rest) + b"}\n\n"
 
-    def _end_members(self) -> dict[str, Any]:
-        """Behind a choice's last event: the fingerprint, unless a usage chunk will have it."""
-        return ({} if self.include_usage else self.shape.fingerprint) | transfer_params(self.shape.rules)
+    def _end_members(self, index: int) -> dict[str, Any]:
+        """Behind a choice's last event: the fingerprint, unless a usage chunk will have it, and where its KV is."""
+        members = {} if self.include_usage else self.shape.fingerprint
+        return members | transfer_params(self.shape.rules, self.facts[index].finished_kv_transfer_params)
 
     # --- a whole body ---------------------------------------------------------------------------------------------
 
@@ -155,6 +160,10 @@ class Response:
     def _metrics(self, num_tokens: int) -> Any:
         return metrics(self.shape.usage, num_tokens, self.facts[0]) if self.num_choices == 1 else None
 
+    def _transfer_params(self) -> Mapping[str, Any] | None:
+        """How the KV of the first choice is fetched by another server, if it was computed for one."""
+        return self.facts[0].finished_kv_transfer_params if self.facts else None
+
     def _weight_versions(self, num_tokens: int) -> dict[str, Any]:
         """Which weights said which of a choice's tokens: there is one version of them."""
         if not self.shape.rules.weight_versions:
@@ -166,8 +175,8 @@ class Response:
         return delta.token_ids if self.return_token_ids else None
 
 
-def transfer_params(rules: WireRules) -> dict[str, Any]:
-    return {"kv_transfer_params": None} if rules.chunk_kv_transfer_params else {}
+def transfer_params(rules: WireRules, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    return {"kv_transfer_params": params} if rules.chunk_kv_transfer_params else {}
 
 
 def json_members(members: dict[str, Any]) -> bytes:

@@ -34,6 +34,9 @@ class ResponsesStream(StreamAnswer):
     def begin(self) -> bytes:
         return self._opening()
 
+    def broken(self, error: APIError) -> bytes:
+        return b""
+
 
 class ResponsesResponse:
     """`chat`: knows what its choice says. `parsed`: by a parser; without one there is always a message."""
@@ -82,6 +85,9 @@ class ResponsesResponse:
 
     def failure(self, error: APIError) -> bytes:
         return self.opening()
+
+    def error_body(self, error: APIError) -> bytes:
+        return error.body()
 
     def _add(self, delta: Delta, message: Mapping[str, Any] | None) -> bytes:
         self._remember(delta)

@@ -47,7 +47,7 @@ class ResponseObject:
 
     def begun(self, status: ResponseStatus) -> Response:
         """Before anything is said."""
-        return self._object(status, [], None, {}, (None, None))
+        return self._object(status, [], None, {"kv_transfer_params": None}, (None, None))
 
     def ended(
         self,
@@ -59,7 +59,8 @@ class ResponseObject:
     ) -> Response:
         """`facts`: what the engine notes. `messages`: prompt and answer with their tokens, if asked for."""
         measured = metrics(self._shape.usage, usage.num_output_tokens, facts)
-        shown = {} if measured is None else {"metrics": {**measured, "speculative_decoding": None}}
+        shown: dict[str, Any] = {} if measured is None else {"metrics": {**measured, "speculative_decoding": None}}
+        shown["kv_transfer_params"] = facts.finished_kv_transfer_params if facts else None
         return self._object(status, output, self._usage(usage, facts), shown, messages)
 
     def _object(
@@ -67,7 +68,7 @@ class ResponseObject:
         status: ResponseStatus,
         output: Sequence[Item],
         usage: dict[str, Any] | None,
-        measured: dict[str, Any],
+        noted: dict[str, Any],
         messages: tuple[Any, Any],
     ) -> Response:
         request, values = self._request, self._values
@@ -102,8 +103,7 @@ class ResponseObject:
             "user": request.user,
             "presence_penalty": values["presence_penalty"],
             "frequency_penalty": values["frequency_penalty"],
-            **measured,
-            "kv_transfer_params": None,
+            **noted,
             "ec_transfer_params": None,
             "input_messages": messages[0],
             "output_messages": messages[1],
@@ -115,7 +115,7 @@ class ResponseObject:
         return {name: _shown(getattr(self._request, name)) for name in names}
 
     def _usage(self, usage: Usage, facts: EngineFacts | None) -> dict[str, Any]:
-        cached = max(0, facts.num_cached_tokens) if facts else 0
+        cached = max(0, facts.reported_cached_tokens) if facts else 0
         block_size = self._shape.usage.block_size
         full_blocks = usage.num_prompt_tokens // block_size * block_size
         written = {"cache_write_tokens": max(0, full_blocks - cached)} if self._shape.rules.cache_write_tokens else {}

@@ -8,11 +8,14 @@ from typing import Any, Protocol
 class EngineFacts(Protocol):
     """What the engine notes on its request. Times are seconds of the engine's clock, None before they happen."""
 
-    num_cached_tokens: int
+    finished_kv_transfer_params: Mapping[str, Any] | None
     queued_at: float | None
     scheduled_at: float | None
     first_token_at: float | None
     last_token_at: float | None
+
+    @property
+    def reported_cached_tokens(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ def prompt_details(
     """Tokens found in the prefix cache and tokens written to it; None unless the server is told to say so."""
     if not rules.prompt_tokens_details or facts is None:
         return None
-    cached = max(0, facts.num_cached_tokens)
+    cached = max(0, facts.reported_cached_tokens)
     full_blocks = num_prompt_tokens // rules.block_size * rules.block_size
     return {"cached_tokens": cached, "created_cache_tokens": max(0, full_blocks - cached)}
 
@@ -47,7 +50,7 @@ def cached_tokens(rules: UsageRules, facts: EngineFacts | None) -> dict[str, int
     """Tokens found in the prefix cache alone; None unless the server is told to say so."""
     if not rules.prompt_tokens_details or facts is None:
         return None
-    return {"cached_tokens": max(0, facts.num_cached_tokens), "created_cache_tokens": None}
+    return {"cached_tokens": max(0, facts.reported_cached_tokens), "created_cache_tokens": None}
 
 
 def metrics(rules: UsageRules, num_tokens: int, facts: EngineFacts | None) -> Mapping[str, Any] | None:

@@ -16,23 +16,60 @@ FINISHED_REASONS = ("stop", "length", "abort", "error", "repetition")
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """`name` without the `vllm:` prefix and, for counters, without `_total`. `label`: one more label and its values."""
+    """`name` without the `vllm:` prefix and, for counters, without `_total`. `label`: one more label and its values.
+    `only_consumers`: of servers whose KV connector fetches.
+    """
 
     name: str
     kind: Kind
     help: str
     label: tuple[str, tuple[str, ...]] | None = None
     buckets: tuple[float, ...] = ()
+    only_consumers: bool = False
 
 
 METRICS = (
     Metric("num_requests_running", "gauge", "Number of requests in model execution batches."),
     Metric("num_requests_waiting", "gauge", "Number of requests waiting to be processed."),
+    Metric(
+        "num_requests_waiting_by_reason",
+        "gauge",
+        "Number of waiting requests by reason. Reason labels: 'capacity' = waiting for scheduling capacity; "
+        "'deferred' = deferred by transient constraints (LoRA budget, KV transfer, blocked status). Sum of all "
+        "reasons equals vllm:num_requests_waiting.",
+        label=("reason", ("capacity", "deferred")),
+    ),
+    Metric(
+        "num_requests_kv_fetch_by_stage",
+        "gauge",
+        "Number of requests that fetch KV from another server, by stage.",
+        label=("stage", ("waiting_to_start", "in_progress", "completed_waiting")),
+        only_consumers=True,
+    ),
     Metric("kv_cache_usage_perc", "gauge", "KV-cache usage. 1 means 100 percent usage."),
     Metric("prefix_cache_queries", "counter", "Prefix cache queries, in terms of number of queried tokens."),
     Metric("prefix_cache_hits", "counter", "Prefix cache hits, in terms of number of cached tokens."),
+    Metric(
+        "external_prefix_cache_queries",
+        "counter",
+        "External prefix cache queries from KV connector cross-instance cache sharing, in terms of number of queried "
+        "tokens.",
+    ),
+    Metric(
+        "external_prefix_cache_hits",
+        "counter",
+        "External prefix cache hits from KV connector cross-instance cache sharing, in terms of number of cached "
+        "tokens.",
+    ),
     Metric("num_preemptions", "counter", "Cumulative number of preemption from the engine."),
     Metric("prompt_tokens", "counter", "Number of prefill tokens processed."),
+    Metric(
+        "prompt_tokens_by_source",
+        "counter",
+        "Number of prompt tokens by source.",
+        label=("source", ("local_compute", "local_cache_hit", "external_kv_transfer")),
+    ),
+    Metric("prompt_tokens_cached", "counter", "Number of cached prompt tokens (local + external)."),
     Metric("generation_tokens", "counter", "Number of generation tokens processed."),
     Metric(
         "request_success",
