@@ -179,7 +179,8 @@ class KVConnector:
     def _beat(self, now: float) -> None:
         self._beats = False
         for source in self._num_readers:
-            self._tell(source, "heartbeat", now)
+            if source.engine_id != self.config.engine_id:  # else who waits for these very blocks would keep them
+                self.notify(source, "heartbeat")
         if self._num_readers:
             self._start_heartbeats(now)
 

@@ -120,7 +120,7 @@ class KVTransfers(Scheduler):
     # --- schedule()
 
     def _admit(self, request: Request, output: SchedulerOutput, now: float) -> bool:
-        if request.num_computed_tokens:
+        if request.block_ids:
             return self._admit_loaded(request, output, now)
         if not self.connector.wants_blocks(request):
             return super()._admit(request, output, now)

@@ -35,7 +35,7 @@ class SideChannel(asyncio.DatagramProtocol):
             family, kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
             sock = socket.socket(family, kind)
             sock.bind(address)
-        except OSError as error:
+        except (OSError, OverflowError) as error:
             if sock is not None:
                 sock.close()
             log.warning("KV blocks are kept until their lease ends: %s:%d: %s", host, port, error)

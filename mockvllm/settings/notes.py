@@ -39,7 +39,7 @@ def notes(
 def _idle_connector(config: Mapping[str, Any]) -> Iterator[str]:
     name = config.get("kv_connector")
     if name not in (None, "NixlConnector"):
-        yield f"--kv-transfer-config: kv_connector {name} is accepted and ignored: only NixlConnector transfers anything"
+        yield f"--kv-transfer-config: kv_connector {name} is accepted and ignored: only NixlConnector acts"
 
 
 def repeated(words: Sequence[str]) -> list[str]:
