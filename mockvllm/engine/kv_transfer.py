@@ -7,6 +7,7 @@ from collections.abc import Collection
 from mockvllm.engine.kv_connector import KVConnector
 from mockvllm.engine.output import SchedulerOutput
 from mockvllm.engine.paced import PacedScheduler
+from mockvllm.engine.queue import FCFSRequestQueue
 from mockvllm.engine.request import FinishReason, Request, RequestStatus
 from mockvllm.engine.scheduler import Scheduler
 
@@ -118,6 +119,19 @@ class KVTransfers(Scheduler):
             self.waiting.prepend_request(request)
 
     # --- schedule()
+
+    def _schedule_waiting(self, output: SchedulerOutput, now: float) -> None:
+        """By priority somebody who needs more blocks than are free may stand before those who hold some already. With
+        nobody running they would wait for each other for good."""
+        super()._schedule_waiting(output, now)
+        holder = None if self.running else next((r for r in self.waiting if r.block_ids), None)
+        if holder is not None:
+            self.waiting.remove_request(holder)
+            others, self.waiting = self.waiting, FCFSRequestQueue([holder])
+            self._admit(holder, output, now)
+            self.waiting, left = others, self.waiting
+            for request in left:
+                self.waiting.add_request(request)
 
     def _admit(self, request: Request, output: SchedulerOutput, now: float) -> bool:
         if request.block_ids:

@@ -71,7 +71,9 @@ class Exchange:
         ids = plan.token_ids(index)
         params = {"do_remote_decode": True}
         name = f"p{index}"
-        self.prefill = request(name, prompt_token_ids=ids, max_tokens=1, at=plan.at, kv_transfer_params=params)
+        self.rank = index / 1000  # no two of the same: those may evict each other for good
+        at = plan.at - self.rank
+        self.prefill = request(name, prompt_token_ids=ids, max_tokens=1, at=at, kv_transfer_params=params)
         self.decode: Request | None = None
         self.decode_at = TICKS
 
@@ -96,7 +98,7 @@ class Exchange:
             f"d{self.index}",
             prompt_token_ids=self.plan.token_ids(self.index),
             max_tokens=self.plan.max_tokens,
-            at=now,
+            at=now - 0.5 - self.rank,
             kv_transfer_params=self.prefill.finished_kv_transfer_params,
         )
         node.engine.add(self.decode, now)
