@@ -41,7 +41,9 @@ class VllmConfig:
     spec_method: str | None = knob(None, "method of speculative decoding")
     spec_model: str | None = knob(None, "draft model")
     spec_tokens: int | None = knob(None, "draft tokens of a step", within="[1, inf)")
-    kv_transfer_config: Mapping[str, Any] | None = knob(None, "KV transfer between prefill and decode servers")
+    kv_transfer_config: Mapping[str, Any] | None = knob(
+        None, "KV transfer between prefill and decode servers; NixlConnector acts"
+    )
     kv_events_config: Mapping[str, Any] | None = knob(None, "publisher of KV-cache events")
     reasoning_config: Mapping[str, Any] | None = knob(None, "how reasoning is bounded")
     structured_outputs_config: Mapping[str, Any] = knob({}, "structured output", parse=json_object)

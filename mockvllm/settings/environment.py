@@ -50,8 +50,10 @@ class Environment:
     VLLM_KEEP_ALIVE_ON_ENGINE_DEATH: bool = knob(False, "stay up when the engine has died")
     VLLM_DISABLE_REQUEST_ID_RANDOMIZATION: bool = knob(False, "internal ids without a random end")
     VLLM_ALLOW_LONG_MAX_MODEL_LEN: bool = knob(False, "allow a context longer than the model's")
-    VLLM_NIXL_SIDE_CHANNEL_HOST: str = knob("localhost", "host in kv_transfer_params")
-    VLLM_NIXL_SIDE_CHANNEL_PORT: int = knob(5600, "port in kv_transfer_params", within="[0, 65535]")
+    VLLM_NIXL_SIDE_CHANNEL_HOST: str = knob("localhost", "host in kv_transfer_params, where a prefill server listens")
+    VLLM_NIXL_SIDE_CHANNEL_PORT: int = knob(
+        5600, "port in kv_transfer_params; the data-parallel rank is added", within="[0, 65535]"
+    )
     VLLM_DP_RANK: int = knob(0, "rank of this server's engine", within="[0, inf)")
     VLLM_DP_SIZE: int = knob(1, "engines of all servers", within="[1, inf)")
     NO_COLOR: bool = knob(False, "no colours, whatever the value but 0", parse=lambda text: text != "0")
