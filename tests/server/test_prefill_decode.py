@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -355,3 +356,33 @@ async def test_a_response_carries_the_parameters_and_a_message_does_not() -> Non
         message = chat(WORDS, max_tokens=1, kv_transfer_params=PREFILL, model="chat-70b-fp8-2026-09-28")
         assert "kv_transfer_params" not in (await ask(server, "/v1/messages", message)).json()
         assert num_held(server) == 4  # of two leases: two blocks are shared
+
+
+def test_over_sockets_two_servers_hear_of_each_other_and_a_failure_has_its_status() -> None:
+    port = support.free_port()
+    environ = {"VLLM_NIXL_SIDE_CHANNEL_HOST": "127.0.0.1", "VLLM_NIXL_SIDE_CHANNEL_PORT": str(port)}
+    pace = ("--step-time", "linear", "--linear-base-ms", "5")
+    with (
+        support.serve(*config("kv_producer", "P"), *pace, env=environ) as prefill,
+        support.serve(*config("kv_consumer", "D"), *pace) as decode,
+        httpx.Client() as client,
+    ):
+        asked = chat(WORDS, max_tokens=1, kv_transfer_params=PREFILL)
+        params = client.post(prefill.url + CHAT, json=asked).json()["kv_transfer_params"]
+        assert usage(client, prefill) > 0
+        lost = chat(WORDS, kv_transfer_params=params | {"remote_block_ids": []})
+        for body, status in ((lost, 500), (lost | {"stream": True}, 200), (chat(WORDS, max_tokens=2), 200)):
+            answer = client.post(decode.url + CHAT, json=body)
+            assert answer.status_code == status
+            assert ("Internal server error" in answer.text) == ("kv_transfer_params" in body)
+        answer = client.post(decode.url + CHAT, json=chat(WORDS, max_tokens=2, kv_transfer_params=params))
+        assert answer.json()["usage"]["completion_tokens"] == 2
+        deadline = time.monotonic() + 5
+        while usage(client, prefill) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert usage(client, prefill) == 0
+        assert "500 Internal Server Error" in decode.output()
+
+
+def usage(client: httpx.Client, server: support.Service) -> float:
+    return counter(client.get(f"{server.url}/metrics").text, "kv_cache_usage_perc")
