@@ -35,6 +35,7 @@ class ResponsesStream(StreamAnswer):
         return self._opening()
 
     def broken(self, error: APIError) -> bytes:
+        self._encoder.error_body(error)
         return b""
 
 
@@ -87,6 +88,8 @@ class ResponsesResponse:
         return self.opening()
 
     def error_body(self, error: APIError) -> bytes:
+        if self._wanted.keep is not None:
+            self._wanted.keep(self._object.begun("failed"))
         return error.body()
 
     def _add(self, delta: Delta, message: Mapping[str, Any] | None) -> bytes:

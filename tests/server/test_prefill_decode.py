@@ -386,3 +386,15 @@ def test_over_sockets_two_servers_hear_of_each_other_and_a_failure_has_its_statu
 
 def usage(client: httpx.Client, server: support.Service) -> float:
     return counter(client.get(f"{server.url}/metrics").text, "kv_cache_usage_perc")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_background_response_whose_load_fails_has_failed(stream: bool) -> None:
+    environ = {"VLLM_ENABLE_RESPONSES_API_STORE": "1"}
+    body = {"input": WORDS, "background": True, "stream": stream, "kv_transfer_params": {"do_remote_prefill": True}}
+    async with in_process(*config("kv_consumer", "D"), environ=environ) as server:
+        task = asyncio.ensure_future(server.client.post("/v1/responses", json=body, headers={"X-Request-Id": "r"}))
+        await server.advance(1)
+        task.cancel()
+        kept = (await server.client.get("/v1/responses/resp_r")).json()
+        assert (kept["status"], kept["output"]) == ("failed", [])
