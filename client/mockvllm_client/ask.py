@@ -37,6 +37,11 @@ def base_url(text: str) -> str:
 
 async def first_model(client: httpx.AsyncClient, url: str) -> str:
     """The id of the first model that the server lists; raises `NoServerError`."""
+    return str((await first_card(client, url))["id"])
+
+
+async def first_card(client: httpx.AsyncClient, url: str) -> Mapping[str, Any]:
+    """What the server lists of its first model, `id` included; raises `NoServerError`."""
     try:
         response = await client.get(f"{url}/v1/models")
     except httpx.TransportError as error:
@@ -44,7 +49,8 @@ async def first_model(client: httpx.AsyncClient, url: str) -> str:
     if response.status_code != 200:
         raise NoServerError(f"{url}/v1/models answers {response.status_code}: {response.text[:200]}")
     try:
-        return str(response.json()["data"][0]["id"])
+        card: Mapping[str, Any] = response.json()["data"][0]
+        return {**card, "id": card["id"]}
     except (ValueError, LookupError, TypeError) as error:
         raise NoServerError(f"{url}/v1/models lists no model; name one with --model") from error
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain
+from typing import Any
 
 MS = 1000.0
 GOODPUT_METRICS = ("ttft", "tpot", "e2el")
@@ -147,10 +148,11 @@ class Summary:
     max_concurrent_requests: int
     distributions: Mapping[str, Distribution]
 
-    def as_bench(self) -> dict[str, float | int | None]:
-        """The keys of `vllm bench serve --save-result`, in its order, from `duration` on."""
+    def as_bench(self, by_request: Mapping[str, Sequence[Any]] | None = None) -> dict[str, Any]:
+        """The keys of `vllm bench serve --save-result`, in its order, from `duration` on; `by_request` stands where it
+        does there."""
         tokens = self.total_input_tokens + self.total_output_tokens
-        head: dict[str, float | int | None] = {
+        head = {
             "duration": self.duration,
             "completed": self.completed,
             "failed": self.failed,
@@ -160,8 +162,10 @@ class Summary:
             "request_goodput": None if self.good is None else self.good / self.duration,
             "output_throughput": self.total_output_tokens / self.duration,
             "total_token_throughput": tokens / self.duration,
+            **(by_request or {}),
             "max_output_tokens_per_s": self.max_output_tokens_per_s,
             "max_concurrent_requests": self.max_concurrent_requests,
+            "rtfx": 0.0,  # of audio alone
         }
         return head | {key: value for name, dist in self.distributions.items() for key, value in _flat(name, dist)}
 

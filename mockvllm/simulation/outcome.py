@@ -60,14 +60,19 @@ class Outcome:
         return replace(summary, distributions=distributions, max_output_tokens_per_s=float(peak))
 
     def by_request(self) -> dict[str, Any]:
-        """`--save-detailed`: one entry a request. The recorder must have kept the runs."""
-        times = [token_times(self.recorder, number) for number in range(len(self.records))]
+        """`--save-detailed`: one entry a request. `itls` are there if the recorder kept the runs."""
         return {
             "input_lens": list(self.workload.prompt_lens),
             "output_lens": list(self.recorder.output_lens),
             "ttfts": [record.ttft for record in self.records],
-            "itls": [[after - before for before, after in pairwise(tokens)] for tokens in times],
+            **({"itls": self._itls()} if self.recorder.runs is not None else {}),
             "latencies": [record.latency for record in self.records],
             "start_times": list(self.sent_at),
             "queue_times": [record.queue_time for record in self.records],
+            "generated_texts": [""] * len(self.records),
+            "errors": [""] * len(self.records),
         }
+
+    def _itls(self) -> list[list[float]]:
+        times = (token_times(self.recorder, number) for number in range(len(self.records)))
+        return [[after - before for before, after in pairwise(tokens)] for tokens in times]

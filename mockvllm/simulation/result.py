@@ -18,13 +18,8 @@ def result(
     detailed: bool = False,
 ) -> dict[str, Any]:
     """Raises ValueError for a metric that `slo_ms` cannot have, and for a run that took no time."""
-    figures = outcome.summary(metrics, percentiles, slo_ms).as_bench()
-    client = {key: value for key, value in figures.items() if not key.endswith("_ms")}
-    latencies = {key: value for key, value in figures.items() if key.endswith("_ms")}
     return {
-        **client,
-        **(outcome.by_request() if detailed else {}),
-        **latencies,
+        **outcome.summary(metrics, percentiles, slo_ms).as_bench(outcome.by_request() if detailed else None),
         **engine_figures(outcome, percentiles),
         "by_priority": by_priority(outcome, percentiles),
         "series": {**state_series(outcome.recorder), "requests": requests_series(outcome.recorder, outcome.sent_at)},

@@ -51,7 +51,7 @@ def test_every_aggregate_that_vllm_saved_comes_out_of_its_arrays(path: Path) -> 
         slo_ms=SLO_MS,
     )
     figures = summary.as_bench()
-    assert len(figures) == 11 + 4 * 6
+    assert len(figures) == 12 + 4 * 6
     assert figures == {name: pytest.approx(saved[name], rel=1e-9) for name in figures}
 
 
