@@ -2,11 +2,12 @@
 
 import math
 import sys
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser, ArgumentTypeError, _ArgumentGroup
 from typing import NoReturn
 
 from mockvllm_client.wireshape import buffer
 
+Group = _ArgumentGroup  # what argparse has no public name for
 BUFFERS = "off|full|bytes:N|time:MS|events:N"
 
 

@@ -11,22 +11,13 @@ import msgspec
 
 from mockvllm import profiles
 from mockvllm.cli import simulate_flags
-from mockvllm.cli.simulate_progress import progress
-from mockvllm.engine import SchedulerConfig
-from mockvllm.settings import Environment, Settings, check, parse
-from mockvllm.settings.derive import BLOCK_SIZE, MAX_MODEL_LEN, derive
-from mockvllm.settings.engine import num_gpu_blocks, scheduler_config
-from mockvllm.settings.kv_room import check_kv_room
-from mockvllm.settings.model_limit import model_limit
-from mockvllm.settings.step_time import make_step_time
+from mockvllm.cli.progress import progress
+from mockvllm.cli.simulate_engine import simulated
+from mockvllm.settings import Settings, parse
 from mockvllm.settings.words import plain
-from mockvllm.simulation.admission import check_admission
-from mockvllm.simulation.outcome import Outcome
 from mockvllm.simulation.result import load_keys, result
-from mockvllm.simulation.run import run_workload
 from mockvllm.simulation.scenario import read_scenario
 from mockvllm.simulation.scenario_run import run_scenario
-from mockvllm.simulation.workload import Workload
 
 
 def main(argv: Sequence[str]) -> int:
@@ -53,7 +44,9 @@ def _replay(args: Namespace, settings: Settings) -> int:
 
 
 def _run(args: Namespace, settings: Settings) -> int:
-    outcome = _simulate(args, settings)
+    workload = simulate_flags.workload(args)
+    with progress(len(workload)) as told:
+        outcome = simulated(workload, settings, args, told)
     slo_ms = dict(args.goodput) if args.goodput else None
     figures = result(outcome, args.percentile_metrics, args.metric_percentiles, slo_ms, args.save_detailed)
     load = load_keys(simulate_flags.arrivals(args), args.max_concurrency)
@@ -76,37 +69,3 @@ def _print(whole: Mapping[str, Any], args: Namespace) -> None:
         print_json(whole)
     else:
         print_report(whole, args.percentile_metrics, args.metric_percentiles)
-
-
-def _simulate(args: Namespace, settings: Settings) -> Outcome:
-    workload = simulate_flags.workload(args)
-    with progress(len(workload)) as told:
-        return run_workload(
-            workload,
-            _engine_config(settings, workload),
-            make_step_time(settings),
-            rules=profiles.load(settings.profile).scheduler,
-            max_concurrency=args.max_concurrency,
-            max_tokens_per_result=settings.events_per_write,
-            step_by_step=args.step_by_step,
-            keep_runs=args.save_detailed,
-            told=told,
-        )
-
-
-def _engine_config(settings: Settings, workload: Workload) -> SchedulerConfig:
-    """That of the server with these settings; but without `--max-model-len` a small KV cache is no error: the longest
-    request is then what it holds, if the workload can do with that."""
-    blocks = num_gpu_blocks(settings, settings.block_size or BLOCK_SIZE)
-    room = (blocks - 1) * (settings.block_size or BLOCK_SIZE)
-    limit = model_limit(settings)
-    if settings.max_model_len is None and 0 < room < (limit or MAX_MODEL_LEN):
-        check_admission(workload, _scheduler_config(settings, limit, blocks))
-        settings = replace(settings, max_model_len=room)
-    check(settings, Environment.read(os.environ))
-    check_kv_room(derive(settings, model_limit=limit, num_gpu_blocks=blocks), blocks)
-    return _scheduler_config(settings, limit, blocks)
-
-
-def _scheduler_config(settings: Settings, limit: int | None, blocks: int) -> SchedulerConfig:
-    return scheduler_config(settings, derive(settings, model_limit=limit, num_gpu_blocks=blocks), blocks)

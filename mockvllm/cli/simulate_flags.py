@@ -2,13 +2,13 @@
 
 import math
 from argparse import ArgumentTypeError, Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from mockvllm_client.measure import GOODPUT_METRICS, METRICS
 
-from mockvllm.cli.argtypes import Parser, positive
+from mockvllm.cli.argtypes import Group, Parser, positive
 from mockvllm.simulation.arrivals import Arrivals
 from mockvllm.simulation.random_dataset import RandomDataset
 from mockvllm.simulation.timed_trace import TimedTrace
@@ -30,16 +30,17 @@ def parser() -> Parser:
     scenario = flags.add_argument_group("scenario", "tick by tick, in the format of the scheduler recordings")
     scenario.add_argument("--scenario", type=Path, metavar="FILE", help="the scenario (JSON)")
     scenario.add_argument("--trace", type=Path, metavar="OUT", help="where its trace goes (default: standard output)")
-    _add_workload(flags)
-    _add_output(flags)
-    return flags
-
-
-def _add_workload(flags: Parser) -> None:
     load = flags.add_argument_group("workload", "as `vllm bench serve` has it")
     load.add_argument("--num-prompts", type=positive, metavar="N", help="requests (default: 1000, or the whole trace)")
     load.add_argument("--max-concurrency", type=positive, metavar="N", help="most requests in flight")
     load.add_argument("--request-rate", type=above_zero, metavar="N", help="requests per second (default: inf)")
+    add_random(load)
+    add_trace(load)
+    _add_output(flags)
+    return flags
+
+
+def add_random(load: Group) -> None:
     load.add_argument("--burstiness", type=above_zero, metavar="N", help="1: Poisson, inf: constant (default: 1)")
     load.add_argument("--random-input-len", type=positive, metavar="N", help="tokens of a prompt (default: 1024)")
     load.add_argument("--random-output-len", type=positive, metavar="N", help="tokens of an answer (default: 128)")
@@ -47,6 +48,10 @@ def _add_workload(flags: Parser) -> None:
     load.add_argument(
         "--random-prefix-len", type=not_negative, metavar="N", help="more tokens, the same in all prompts"
     )
+    load.add_argument("--seed", type=int, default=0, metavar="N", help="of every draw, with the request's id")
+
+
+def add_trace(load: Group) -> None:
     load.add_argument("--timed-trace", type=Path, metavar="FILE", help="JSON lines: timestamp, input_length, ...")
     load.add_argument(
         "--timed-trace-chunk-hash-size", type=positive, metavar="N", help="tokens of a hash id (default: 16)"
@@ -55,7 +60,6 @@ def _add_workload(flags: Parser) -> None:
         "--timed-trace-sec-multiplier", type=finite_above_zero, metavar="N", help="to seconds (default: 1)"
     )
     load.add_argument("--priority-mix", type=mix, metavar="P=W,...", help="priorities by weight, such as 0=0.6,10=0.4")
-    load.add_argument("--seed", type=int, default=0, metavar="N", help="of every draw, with the request's id")
 
 
 def _add_output(flags: Parser) -> None:
@@ -91,11 +95,13 @@ def arrivals(args: Namespace) -> Arrivals:
 def workload(args: Namespace) -> Workload:
     """Raises ValueError for flags that contradict each other, and for a trace that cannot be; OSError."""
     mix = args.priority_mix or {0: 1.0}
-    return _random(args, mix) if args.timed_trace is None else _traced(args, mix)
-
-
-def _random(args: Namespace, priority_mix: dict[int, float]) -> Workload:
+    if args.timed_trace is not None:
+        return _traced(args, mix)
     _refuse(args, [f"timed_trace_{name}" for name in TRACED], "is for a --timed-trace, and there is none")
+    return random_workload(args, mix)
+
+
+def random_workload(args: Namespace, priority_mix: Mapping[int, float]) -> Workload:
     return RandomDataset(
         **RANDOM | _given(args, "random", RANDOM),
         num_prompts=args.num_prompts or 1000,

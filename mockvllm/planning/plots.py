@@ -86,10 +86,10 @@ def roofline_picture(machine: Machine, result: Roofline) -> "Figure":
 
 
 def sweep_picture(sweep: Sweep, promise: Promise) -> "Figure":
-    """Latency, throughput and goodput over concurrency; the knee is a line through all three."""
+    """Latency, throughput and goodput over the load; the knee is a line through all three."""
     figure = new_figure(12, 4)
     latency, throughput, goodput = figure.subplots(1, 3)
-    at = [point.concurrency for point in sweep.points]
+    at = [sweep.load(point) for point in sweep.points]
     for metric, limit in promise.slo_ms.items():
         values = [point.latencies_ms[promise.key(metric)] / limit for point in sweep.points]
         latency.plot(at, values, "o-", label=f"{metric.upper()} p{promise.percentile:g} / {limit:g} ms")
@@ -98,11 +98,11 @@ def sweep_picture(sweep: Sweep, promise: Promise) -> "Figure":
     latency.set(title="latency / promise")
     throughput.plot(at, [point.output_throughput for point in sweep.points], "o-")
     throughput.set(title="output tokens/s", ylim=(0, None))
-    shares = [(point.concurrency, point.goodput_share) for point in sweep.points if point.goodput_share is not None]
+    shares = [(sweep.load(point), point.goodput_share) for point in sweep.points if point.goodput_share is not None]
     goodput.plot([x for x, _ in shares], [100 * share for _, share in shares], "o-")
     goodput.set(title="goodput, %", ylim=(0, 105))
     for axes in (latency, throughput, goodput):
-        axes.set(xlabel="requests in flight")
+        axes.set(xlabel="requests in flight" if sweep.by == "concurrency" else "requests per second")
         if sweep.knee:
-            axes.axvline(sweep.knee.concurrency, color="grey", linestyle=":")
+            axes.axvline(sweep.load(sweep.knee), color="grey", linestyle=":")
     return figure

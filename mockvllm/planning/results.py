@@ -37,12 +37,20 @@ class Result:
             raise InputError(f"{self.source}: {key} must be above 0")
         return value
 
-    def concurrency(self) -> int:
+    def concurrency(self) -> int | None:
+        """Requests in flight at most; None for an open loop without such a limit."""
         value = self.positive("max_concurrency") if self.has("max_concurrency") else 0
-        if not value or value % 1:
+        if value % 1 or not (value or self.request_rate()):
             shown = f"is {value:g}" if value else "is missing"
-            raise InputError(f"{self.source}: max_concurrency {shown}: a sweep needs runs with --max-concurrency N")
-        return int(value)
+            raise InputError(
+                f"{self.source}: max_concurrency {shown}: "
+                "a sweep needs runs with --max-concurrency N or --request-rate N"
+            )
+        return int(value) or None
+
+    def request_rate(self) -> float | None:
+        """Requests per second that an open loop sends; None for a closed loop, whose rate is infinite."""
+        return None if self.values.get("request_rate") in (None, "inf") else self.positive("request_rate")
 
     def goodput(self) -> float:
         return self.number("request_goodput")

@@ -20,8 +20,8 @@ def _problem(prompt: int, output: int, config: SchedulerConfig) -> str | None:
     cache = f"the KV cache holds {room} tokens ({usable} blocks of {config.block_size})"
     if prompt > room:
         return f"a prompt of {prompt} tokens can never be admitted: {cache}"
-    if prompt >= config.max_model_len:
-        return f"a prompt of {prompt} tokens is refused, as max_model_len is {config.max_model_len} (--max-model-len)"
+    if refused := beyond_window(prompt, config.max_model_len):
+        return f"{refused} (--max-model-len)"
     budget = config.max_num_scheduled_tokens or config.max_num_batched_tokens
     if prompt > budget and not config.enable_chunked_prefill:
         return f"a prompt of {prompt} tokens can never be admitted in one step of {budget} tokens, without chunks"
@@ -29,3 +29,10 @@ def _problem(prompt: int, output: int, config: SchedulerConfig) -> str | None:
     if computed > room:
         return f"a prompt of {prompt} and {output} output tokens can never be finished: {cache}"
     return None
+
+
+def beyond_window(prompt: int, max_model_len: int) -> str | None:
+    """Why a server refuses a prompt of so many tokens."""
+    if prompt < max_model_len:
+        return None
+    return f"a prompt of {prompt} tokens is refused, as max_model_len is {max_model_len}"

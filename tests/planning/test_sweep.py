@@ -162,6 +162,61 @@ def test_the_same_concurrency_twice_is_refused(tmp_path: Path) -> None:
     assert f"{one} and {other}: both are of concurrency 8" in refusal("sweep", one, other)
 
 
+def open_loop(rate: float, **changes: Any) -> dict[str, Any]:
+    """A steady run at 9 requests a second, which was asked for `rate`."""
+    return {**result(10), "max_concurrency": None, "request_rate": rate, **changes}
+
+
+def test_an_open_loop_is_ordered_by_its_rate(tmp_path: Path) -> None:
+    done = 10 / 1.09
+    files = write(tmp_path, open_loop(9), open_loop(9.5, p95_ttft_ms=1001.0), open_loop(8, request_throughput=7.9))
+    sweep = show("sweep", *files)
+    assert [point["request_rate"] for point in sweep["points"]] == [8, 9, 9.5]
+    assert [point["ok"] for point in sweep["points"]] == [True, True, False]
+    assert [point["w_little_s"] for point in sweep["points"]] == [None] * 3
+    assert sweep["knee"] == {"request_rate": 9, "request_throughput": pytest.approx(done)}
+    assert sweep["planned_request_throughput"] == pytest.approx(0.7 * done)
+    assert "knee: 9 sent per second, 9.17 requests/s" in run("sweep", *files).out
+
+
+def test_a_rate_that_was_not_reached_is_marked(tmp_path: Path) -> None:
+    [point] = show("sweep", *write(tmp_path, open_loop(12)))["points"]
+    assert point["marks"] == ["the rate is off by -24%"]
+
+
+def test_a_limit_in_flight_may_go_with_every_rate(tmp_path: Path) -> None:
+    files = write(tmp_path, open_loop(9, max_concurrency=16), open_loop(8, max_concurrency=16))
+    assert show("sweep", *files)["knee"]["request_rate"] == 9
+    files = write(tmp_path, open_loop(9, max_concurrency=16), open_loop(9, max_concurrency=8))
+    assert show("sweep", *files)["knee"]["concurrency"] == 16
+
+
+@pytest.mark.parametrize(
+    "other", [result(4), open_loop(7, max_concurrency=4), result(4, request_rate="inf")], ids=["closed", "both", "inf"]
+)
+def test_loads_without_an_order_are_refused(tmp_path: Path, other: dict[str, Any]) -> None:
+    line = refusal("sweep", *write(tmp_path, open_loop(8, max_concurrency=9), other))
+    assert "a sweep varies max_concurrency or request_rate, not both" in line
+
+
+@pytest.mark.parametrize(
+    ("rate", "message"),
+    [
+        (0, "request_rate must be above 0"),
+        (-1, "request_rate must be a number and not negative, not -1"),
+        (float("nan"), "request_rate must be a number and not negative, not nan"),
+        ("8", "request_rate must be a number and not negative, not '8'"),
+    ],
+)
+def test_impossible_rates_are_named(tmp_path: Path, rate: Any, message: str) -> None:
+    assert message in refusal("sweep", *write(tmp_path, open_loop(rate)))
+
+
+def test_the_same_rate_twice_is_refused(tmp_path: Path) -> None:
+    one, other = write(tmp_path, open_loop(8), open_loop(8.0))
+    assert f"{one} and {other}: both are of request_rate 8" in refusal("sweep", one, other)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [("", "is empty"), ("{", "is not JSON"), ("[" * 100_000, "is not JSON"), ("[]", "must hold a JSON object")],
@@ -182,14 +237,16 @@ def test_a_path_that_is_no_file_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--slo", "ttft"], "'--slo': must be a number, not"),
-        (["--slo", "ttft=0"], "'--slo': must be a number above 0, not 0"),
-        (["--slo", "ttft=nan"], "'--slo': must be a number, not nan"),
-        (["--slo", "speed=1"], "'--slo': each of ttft, tpot, itl, e2el at most once, not speed=1"),
-        (["--slo", "ttft=1,ttft=2"], "'--slo': each of ttft, tpot, itl, e2el at most once"),
-        (["--percentile", "101"], "'--percentile': must be at most 100, not 101"),
-        (["--percentile", "0"], "'--percentile': must be a number above 0, not 0"),
-        (["--plan-share", "1.2"], "'--plan-share': must be at most 1, not 1.2"),
+        (["--slo", "ttft"], "--slo: '' is no number"),
+        (["--slo", "ttft=0"], "--slo: '0' is not above 0"),
+        (["--slo", "ttft=nan"], "--slo: 'nan' is no number"),
+        (["--slo", "ttft=inf"], "--slo: 'inf' is not finite"),
+        (["--slo", "speed=1"], "--slo: each of ttft, tpot, itl, e2el at most once, not speed=1"),
+        (["--slo", "ttft=1,ttft=2"], "--slo: each of ttft, tpot, itl, e2el at most once"),
+        (["--percentile", "101"], "--percentile: must be at most 100, not 101"),
+        (["--percentile", "0"], "--percentile: '0' is not above 0"),
+        (["--plan-share", "1.2"], "--plan-share: must be at most 1, not 1.2"),
+        (["--max-concurrency", "4"], "unrecognized arguments: --max-concurrency"),
     ],
 )
 def test_wrong_flags_are_refused(words: list[str], message: str) -> None:

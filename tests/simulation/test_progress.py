@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from mockvllm.cli.simulate_progress import progress
+from mockvllm.cli.progress import progress
 
 
 class Terminal(io.StringIO):
