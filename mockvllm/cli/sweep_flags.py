@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from mockvllm_client.bodies import BACKENDS
 
 from mockvllm.cli.argtypes import Parser, header, positive, seconds, url
-from mockvllm.cli.simulate_flags import above_zero, add_random, finite_above_zero, percentiles
+from mockvllm.cli.simulate_flags import above_zero, add_random, finite_above_zero, not_negative, percentiles
 from mockvllm.planning.sweep import SLO_METRICS
 
 PROG = "mockvllm sweep"
@@ -75,7 +75,7 @@ def _add_requests(flags: Parser) -> None:
     asked.add_argument("--served-model-name", metavar="NAME", help="what requests call it (default: --model)")
     asked.add_argument("--header", type=header, nargs="+", default=[], metavar="KEY=VALUE")
     asked.add_argument("--request-id-prefix", metavar="TEXT", help="of x-request-id (default: bench-, 8 hex digits, -)")
-    asked.add_argument("--num-warmups", type=int, default=0, metavar="N", help="requests that do not count")
+    asked.add_argument("--num-warmups", type=not_negative, default=0, metavar="N", help="requests that do not count")
     asked.add_argument("--ignore-eos", action="store_true", help="answers go on to their limit")
     asked.add_argument("--logprobs", type=positive, metavar="N", help="of each token (completions)")
     for name in SAMPLING:

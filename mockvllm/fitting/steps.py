@@ -41,7 +41,7 @@ def measured_steps(requests: Sequence[Timeline], max_num_batched_tokens: int) ->
     points = []
     for before, step in pairwise(steps):
         follows = any(before.tokens.get(request) == index - 1 for request, index in step.tokens.items() if index)
-        if follows and step.known:
+        if follows and step.known and step.time > before.time:  # two tokens of one read say nothing of time
             points.append(Point(_figures(requests, step), step.time - before.time))
     return points
 

@@ -110,6 +110,14 @@ def test_jitter_of_the_client_and_held_up_steps_do_no_harm() -> None:
     assert found.linear.per_decode_seq == pytest.approx(KNOWN.per_decode_seq, rel=0.05)
 
 
+def test_two_tokens_that_were_read_at_once_are_no_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lone = Load(Linear(0.03), [(64, 20)] * 3, concurrency=1).run()
+    lone["itls"][1][7:9] = [0.06, 0.0]
+    found = run_fit(tmp_path, [lone], capsys)
+    assert found["steps"] == 3 * 19 - 1
+    assert found["linear_base_ms"] == pytest.approx(30, rel=1e-6)
+
+
 def test_what_the_results_do_not_vary_in_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lone = Load(Linear(0.03), [(64, 20)] * 3, concurrency=1).run()
     found = run_fit(tmp_path, [lone], capsys)
