@@ -14,7 +14,7 @@ COMMANDS = {
     "fit": "constants of --step-time linear from results of vllm bench serve",
     "lesson": "what happens inside: KV blocks and preemption, batching, chunked prefill",
     "plan": "figures for sizing a deployment: memory, roofline, budget, jerks",
-    "sweep": "find the knee in the results of a load sweep",
+    "sweep": "find the knee in the results of a load sweep; --run makes it",
     "conform": "does a server answer as the real vLLM? replay recordings, or ask both",
     "profile": "the vLLM releases that are followed: what a client notices between two",
     "verify-weights": "check a directory of weights against its manifest",

@@ -36,7 +36,7 @@ def run(args: Namespace, rest: Sequence[str]) -> list[Result]:
         for point in points:
             with progress(point.num_prompts, name(point)) as told:
                 result = measure(point, told)
-            results += _saved(result, args.result_dir)
+            results += _kept(result, args.result_dir, name(point))
     return results
 
 
@@ -55,8 +55,8 @@ def _points(args: Namespace) -> Iterator[Namespace]:
         raise ValueError("--max-concurrency and --request-rate: only one of them may be a list")
     numbers = {float(number) for number in (*args.metric_percentiles, args.percentile)}
     promised = {metric: limit for metric, limit in args.slo.items() if metric in GOODPUT_METRICS}
-    for rate in sorted(rates) if len(rates) > 1 else rates:
-        for limit in sorted(limits) if len(limits) > 1 else limits:
+    for rate in sorted(rates):
+        for limit in sorted(limits):
             yield Namespace(
                 **vars(args)
                 | {
@@ -83,9 +83,11 @@ def _target(args: Namespace, rest: Sequence[str]) -> AbstractContextManager[Meas
     return virtual(args, rest)
 
 
-def _saved(result: dict[str, Any], directory: Path | None) -> list[Result]:
+def _kept(result: dict[str, Any], directory: Path | None, load: str) -> list[Result]:
+    """What `mockvllm sweep` would read; it is called by its file, if it has one."""
     text = json.dumps(result)
-    path = (directory or Path()) / file_name(result)
-    if directory:
-        path.write_text(f"{text}\n", "utf-8")
+    if directory is None:
+        return parse_results(text, load)
+    path = directory / file_name(result)
+    path.write_text(f"{text}\n", "utf-8")
     return parse_results(text, str(path))

@@ -87,7 +87,7 @@ def test_a_metric_that_was_not_measured_has_its_own_flag(tmp_path: Path) -> None
 
 
 @given(good=st.lists(st.booleans(), min_size=1, max_size=8), share=st.floats(0.01, 1), limit=st.floats(1, 10_000))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_knee_is_the_last_before_the_first_bad_one(
     tmp_path: Path, good: list[bool], share: float, limit: float
 ) -> None:

@@ -1,6 +1,9 @@
 """`mockvllm sweep --run --base-url`: against servers of ours, and what is said when they do not answer."""
 
 import json
+import signal
+import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -166,6 +169,31 @@ def test_a_key_is_sent(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "/v1/models answers 401" in refusal(*words)
     monkeypatch.setenv("OPENAI_API_KEY", "sesame")
     assert run(*words).status == 0
+
+
+def test_an_interrupt_ends_it_and_its_requests(serve: Serve) -> None:
+    slow = serve("--ttft-ms", "20000")
+    words = ("--run", "--base-url", slow.url, "--max-concurrency", "3", "--random-input-len", "20")
+    sweep = subprocess.Popen(support.mockvllm("sweep", *words), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        await_states(slow, ["running"] * 3)
+        sweep.send_signal(signal.SIGINT)
+        assert (*sweep.communicate(timeout=10), sweep.returncode) == (b"", b"", 130)
+    finally:
+        support.stop(sweep)
+    await_states(slow, ["aborted_client"] * 3)
+
+
+def await_states(server: support.Service, wanted: list[str]) -> None:
+    deadline = time.monotonic() + 10
+    with httpx.Client(trust_env=False) as client:
+        while True:
+            entries = client.get(f"{server.url}/mock/requests").json()["requests"]
+            states = [entry["state"] for entry in entries]
+            if states == wanted:
+                return
+            assert time.monotonic() < deadline, states
+            time.sleep(0.02)
 
 
 def test_nobody_listens() -> None:
