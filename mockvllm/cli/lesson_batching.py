@@ -8,6 +8,7 @@ import typer
 from mockvllm.cli.console import JSON, list_of, option, print_json, print_table, whole
 from mockvllm.simulation.batching import Seating, continuous_batching, static_batching
 
+MOST = 1_000_000  # cells of a grid
 OUTPUTS = "A=3,B=8,C=2,D=5,E=4,F=3"
 
 
@@ -18,6 +19,8 @@ def batching(
 ) -> None:
     """Static batching waits for the longest answer; continuous batching fills a seat as soon as it is free."""
     lengths = _read_outputs(outputs)
+    if sum(lengths.values()) * seats > MOST:
+        raise typer.BadParameter(f"a grid of more than {MOST:,} cells (tokens x seats) cannot be drawn")
     kinds = {"static": static_batching(lengths, seats), "continuous": continuous_batching(lengths, seats)}
     if as_json:
         print_json({name: _json(seating) for name, seating in kinds.items()})

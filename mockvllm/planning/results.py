@@ -59,9 +59,9 @@ class Result:
         """The figures under `keys`. Raises one InputError for all that are missing; it says how to get them."""
         missing = [key for key in keys if not self.has(key)]
         if missing:
-            present = [key for key in self.values if _PERCENTILE.fullmatch(key)]
+            present = ", ".join(key for key in self.values if _PERCENTILE.fullmatch(key))
             raise InputError(
-                f"{self.source}: has no {', '.join(missing)}, only {', '.join(present) or 'no percentile at all'}: "
+                f"{self.source}: has no {', '.join(missing)}, {f'only {present}' if present else 'nor any percentile'}: "
                 f"run vllm bench serve with {' '.join(self._flags(missing))}"
             )
         return {key: self.number(key) for key in keys}

@@ -10,6 +10,8 @@ from mockvllm.planning.legacy import translate
 from mockvllm.planning.mixture import Experts, read_experts
 from mockvllm.planning.windows import read_window
 
+MOST_LAYERS = 10_000  # each is looked at
+
 
 @dataclass(frozen=True, slots=True)
 class Latent:
@@ -72,6 +74,8 @@ def read_shape(config: HFConfig, assume_as: str = "") -> Shape:
 
 def _shape(config: HFConfig, family: Family) -> Shape:
     layers = config.positive("num_hidden_layers")
+    if layers > MOST_LAYERS:
+        raise InputError(f"{config.source}: num_hidden_layers {layers} is more than the {MOST_LAYERS} that are counted")
     heads, kv_heads, head_dim = _heads(config, family)
     experts = read_experts(config, family, layers)
     sliding_layers, window = read_window(config, family, layers)

@@ -47,6 +47,8 @@ def test_the_grids_are_readable() -> None:
         (["--outputs", "A=3,A=4"], "each NAME=N once, not 'A=4'"),
         (["--outputs", "A=0"], "'--outputs': must be a positive whole number, not 0 (in 0)"),
         (["--outputs", "A"], "must be a number"),
+        (["--outputs", "A=1e30"], "a grid of more than 1,000,000 cells (tokens x seats) cannot be drawn"),
+        (["--seats", "1e9"], "cannot be drawn"),
         (["--seats", "0"], "must be a positive whole number, not 0"),
     ],
 )

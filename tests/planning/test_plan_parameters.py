@@ -174,6 +174,7 @@ def test_impossible_values_are_named(key: str, value: object) -> None:
         ({"num_local_experts": -4}, "num_local_experts must not be negative, but is -4"),
         ({"num_experts": 4}, "num_experts_per_tok is missing"),
         ({"kv_lora_rank": 512}, "qk_nope_head_dim is missing"),
+        ({"num_hidden_layers": 10**30}, f"num_hidden_layers {10**30} is more than the 10000 that are counted"),
         ({"mlp_only_layers": "all"}, "mlp_only_layers must be a list of whole numbers, not 'all'"),
     ],
 )  # fmt: skip

@@ -75,6 +75,11 @@ def test_only_p99_is_refused_with_the_way_out() -> None:
     assert "--percentile-metrics" not in line
 
 
+def test_a_result_without_percentiles_is_refused_the_same_way(tmp_path: Path) -> None:
+    files = write(tmp_path, {"max_concurrency": 4, "mean_ttft_ms": 1.0})
+    assert "has no p95_ttft_ms, p95_tpot_ms, nor any percentile: run vllm bench serve with" in refusal("sweep", *files)
+
+
 def test_it_can_be_read_at_the_percentile_it_has() -> None:
     [point] = show("sweep", DATA / "bench" / "p99-only.json", "--percentile", 99)["points"]
     assert (point["concurrency"], point["ok"]) == (8, True)
