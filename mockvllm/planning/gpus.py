@@ -69,7 +69,8 @@ GPUS: Mapping[str, GPU] = {
             bandwidth=0.864 * TERA,
             flops={"bf16": 362.05 * TERA, "fp8": 733 * TERA, "int8": 733 * TERA},
             link_bytes_per_second=0.064 * TERA,
-            source="NVIDIA L40S data sheet (with sparsity: 733 BF16, 1,466 FP8); PCIe 4; memory as reported: 44.4 GiB",
+            source="NVIDIA L40S data sheet (with sparsity: 733 BF16, 1,466 FP8); PCIe 4 x16, 64 GB/s both ways; "
+            "memory as reported: 44.4 GiB",
         ),
         GPU(
             name="B200",
@@ -84,8 +85,8 @@ GPUS: Mapping[str, GPU] = {
                 "mxfp4": 9000 * TERA,
             },
             link_bytes_per_second=1.8 * TERA,
-            source="NVIDIA HGX B200 data sheet, an eighth of it (with sparsity: 4,500 BF16, 9,000 FP8, 18,000 FP4); "
-            "memory as reported: 178.4 GiB",
+            source="NVIDIA HGX B200 data sheet, one GPU (with sparsity: 4,500 BF16, 9,000 FP8, 18,000 FP4); bandwidth: "
+            "DGX B200 data sheet, an eighth of 64 TB/s (later HGX sheets print 7.7); memory as reported: 178.4 GiB",
         ),
         GPU(
             name="MI300X",
@@ -94,7 +95,7 @@ GPUS: Mapping[str, GPU] = {
             bandwidth=5.3 * TERA,
             flops={"bf16": 1307.4 * TERA, "fp8": 2614.9 * TERA, "int8": 2614.9 * TERA},
             link_bytes_per_second=0.896 * TERA,
-            source="AMD Instinct MI300X data sheet (dense figures); memory as reported: 191.98 GiB",
+            source="AMD Instinct MI300X data sheet (dense figures; seven links of 128 GB/s); memory as reported: 191.98 GiB",
         ),
     )
 }

@@ -60,8 +60,9 @@ class Result:
         missing = [key for key in keys if not self.has(key)]
         if missing:
             present = ", ".join(key for key in self.values if _PERCENTILE.fullmatch(key))
+            others = f"only {present}" if present else "nor any percentile"
             raise InputError(
-                f"{self.source}: has no {', '.join(missing)}, {f'only {present}' if present else 'nor any percentile'}: "
+                f"{self.source}: has no {', '.join(missing)}, {others}: "
                 f"run vllm bench serve with {' '.join(self._flags(missing))}"
             )
         return {key: self.number(key) for key in keys}
