@@ -95,7 +95,8 @@ GPUS: Mapping[str, GPU] = {
             bandwidth=5.3 * TERA,
             flops={"bf16": 1307.4 * TERA, "fp8": 2614.9 * TERA, "int8": 2614.9 * TERA},
             link_bytes_per_second=0.896 * TERA,
-            source="AMD Instinct MI300X data sheet (dense figures; seven links of 128 GB/s); memory as reported: 191.98 GiB",
+            source="AMD Instinct MI300X data sheet (dense figures; seven links of 128 GB/s); "
+            "memory as reported: 191.98 GiB",
         ),
     )
 }
