@@ -43,6 +43,7 @@ class Family:
     shared_gate: bool = False
     window_every: int = 1  # of so many layers the last attends to everything, the others to the window; 1: all slide
     learned_positions: str = ""  # the key that counts them
+    embedding_norm: bool = False  # one more normalisation, of what the embedding gives
     defaults: Mapping[str, int] = field(default_factory=dict)  # Transformers' own, where published files leave keys out
 
 
@@ -62,14 +63,25 @@ DEEPSEEK_V3 = Family(router_bias=True)
 LLAMA4 = Family(expert_size="intermediate_size", dense_size="intermediate_size_mlp", shared_experts=1)
 MIXTRAL = Family(expert_size="intermediate_size")
 GPT2 = replace(biased("", True), learned_positions="n_positions")
+GPTJ = Family(norms=1, norm_vectors=2, gated_mlp=False, mlp_bias=ALWAYS, lm_head_bias=ALWAYS)
+ERNIE = Family(tied=True, qkv_bias=Flag("use_bias"), out_bias=Flag("use_bias"), mlp_bias=Flag("use_bias"))
 
 FAMILIES: Mapping[str, Family] = {
     "baichuan": LLAMA,
+    "bloom": replace(biased("", True), embedding_norm=True),
+    "chatglm": Family(
+        qkv_bias=Flag("add_qkv_bias"), out_bias=Flag("add_bias_linear"), mlp_bias=Flag("add_bias_linear")
+    ),
+    "codegen": GPTJ,
     "cohere": Family(norms=1, tied=True, qk_norm="all", qk_norm_if=Flag("use_qk_norm")),
     "cohere2": Family(norms=1, tied=True, window_every=4),
+    "dbrx": LLAMA,
     "deepseek": LLAMA,
     "deepseek_v2": LLAMA,
     "deepseek_v3": DEEPSEEK_V3,
+    "ernie4_5": ERNIE,
+    "ernie4_5_moe": replace(ERNIE, router_bias=True),
+    "exaone": LLAMA,
     "exaone4": Family(qk_norm="head"),
     "falcon": biased("bias", False),
     "gemma": GEMMA,
@@ -82,6 +94,7 @@ FAMILIES: Mapping[str, Family] = {
     "gpt2": GPT2,
     "gpt_bigcode": GPT2,
     "gpt_neox": replace(biased("attention_bias", True), mlp_bias=ALWAYS, tied=False),
+    "gptj": GPTJ,
     "gpt_oss": Family(
         qkv_bias=Flag("attention_bias", True),
         out_bias=Flag("attention_bias", True),
@@ -102,6 +115,7 @@ FAMILIES: Mapping[str, Family] = {
     "mistral": LLAMA,
     "mistral3": LLAMA,
     "mixtral": MIXTRAL,
+    "mpt": Family(gated_mlp=False, tied=True),
     "nemotron": Family(norm_vectors=2, gated_mlp=False),
     "olmo": Family(norm_vectors=0),
     "olmo2": Family(qk_norm="all"),
@@ -121,6 +135,12 @@ FAMILIES: Mapping[str, Family] = {
     "qwen3_vl_moe": QWEN3,
     "seed_oss": Family(qkv_bias=Flag("attention_bias", True), out_bias=Flag("attention_out_bias")),
     "smollm3": Family(tied=True),
-    "stablelm": Family(norm_vectors=2, qkv_bias=Flag("use_qkv_bias"), out_bias=NEVER),
+    "stablelm": Family(
+        norm_vectors=2,
+        qk_norm="all",
+        qk_norm_if=Flag("qk_layernorm"),
+        qkv_bias=Flag("use_qkv_bias"),
+        out_bias=NEVER,
+    ),
     "starcoder2": biased("use_bias", True),
 }

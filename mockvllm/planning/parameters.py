@@ -88,7 +88,8 @@ def _norms(shape: Shape) -> int:
     if shape.qk_norm:
         vectors = 2 if shape.family.qk_norm == "head" else shape.heads + shape.kv_heads
         layer += vectors * shape.head_dim
-    return shape.layers * layer + shape.hidden * shape.family.norm_vectors
+    others = 2 if shape.family.embedding_norm else 1
+    return shape.layers * layer + others * shape.hidden * shape.family.norm_vectors
 
 
 def _biases(shape: Shape) -> int:

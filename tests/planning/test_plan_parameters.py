@@ -94,10 +94,13 @@ def test_every_family_can_be_read(model_type: str) -> None:
     everything: dict[str, Any] = {
         **LLAMA_70B, "model_type": model_type, "intermediate_size_mlp": 32, "n_embd": 64, "n_layer": 2, "n_head": 4,
         "n_positions": 128, "ffn_dim": 256, "hidden_size": 64, "num_attention_heads": 4, "num_key_value_heads": 2,
-        "head_dim": 16, "max_position_embeddings": 128,
+        "head_dim": 16, "max_position_embeddings": 128, "d_model": 64, "n_heads": 4, "kv_channels": 16,
+        "padded_vocab_size": 512, "ffn_hidden_size": 128, "moe_num_experts": 4, "moe_k": 2, "moe_intermediate_size": 32,
+        "attn_config": {"kv_n_heads": 2}, "ffn_config": {"moe_num_experts": 4, "moe_top_k": 2, "ffn_hidden_size": 32},
     }  # fmt: skip
-    one = count({**everything, "num_hidden_layers": 1, "n_layer": 1})
-    three = count({**everything, "num_hidden_layers": 3, "n_layer": 3})
+    depth = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+    one = count({**everything, **dict.fromkeys(depth, 1)})
+    three = count({**everything, **dict.fromkeys(depth, 3)})
     assert (three.total - one.total) % 2 == 0
     assert three.total > one.total > 0
 
@@ -108,6 +111,22 @@ def test_every_family_can_be_read(model_type: str) -> None:
 )
 def test_which_layers_slide(name: str, sliding: int) -> None:
     assert shape(RECORDED[name]["config"]).sliding_layers == sliding
+
+
+def test_stablelm_12b_shares_a_norm_and_has_one_for_every_head() -> None:
+    """The modules that Transformers makes of it."""
+    config = {**RECORDED["stablelm-3b-4e1t"]["config"], "hidden_size": 5120, "num_hidden_layers": 40,
+              "num_key_value_heads": 8, "use_parallel_residual": True, "qk_layernorm": True}  # fmt: skip
+    assert count(config).norms == 40 * (2 * 5120 + (32 + 8) * 160) + 2 * 5120
+    plain = count({**config, "use_parallel_residual": False, "qk_layernorm": False})
+    assert plain.norms == 40 * 4 * 5120 + 2 * 5120
+
+
+def test_ernie_has_dense_layers_before_its_mixtures() -> None:
+    config = RECORDED["ERNIE-4.5-21B-A3B"]["config"]
+    experts = shape(config).experts
+    assert experts is not None
+    assert (experts.layers, experts.number, experts.per_token, experts.shared_size) == (27, 64, 6, 2 * 1536)
 
 
 def test_qwen_slides_from_a_layer_on() -> None:
@@ -175,6 +194,8 @@ def test_impossible_values_are_named(key: str, value: object) -> None:
         ({"num_experts": 4}, "num_experts_per_tok is missing"),
         ({"kv_lora_rank": 512}, "qk_nope_head_dim is missing"),
         ({"num_hidden_layers": 10**30}, f"num_hidden_layers {10**30} is more than the 10000 that are counted"),
+        ({"model_type": "mpt", "d_model": 8, "no_bias": False}, "no_bias false is not understood"),
+        ({"model_type": "dbrx", "d_model": 8, "n_layers": 1, "n_heads": 1}, "attn_config: kv_n_heads is missing"),
         ({"mlp_only_layers": "all"}, "mlp_only_layers must be a list of whole numbers, not 'all'"),
     ],
 )  # fmt: skip
