@@ -11,6 +11,7 @@ from mockvllm_client.bench import file_name
 from mockvllm_client.measure import GOODPUT_METRICS
 
 from mockvllm.cli.progress import progress
+from mockvllm.planning import plots
 from mockvllm.planning.results import Result, parse_results
 
 METRICS = ("ttft", "tpot", "itl", "e2el")
@@ -29,6 +30,8 @@ class RunFailedError(Exception):
 def run(args: Namespace, rest: Sequence[str]) -> list[Result]:
     """The results of all points; each is written as soon as it is there. Raises ValueError, OSError, RunFailedError."""
     points = list(_points(args))
+    if args.plot:
+        plots.save(plots.new_figure(), args.plot)  # what cannot be drawn is said before the run, not behind it
     if args.result_dir:
         args.result_dir.mkdir(parents=True, exist_ok=True)
     results = []

@@ -101,7 +101,9 @@ def _point(result: Result, promise: Promise) -> Point:
     rate = result.positive("request_throughput")
     concurrency = result.concurrency()
     output_tokens = result.positive("total_output_tokens") / result.positive("completed")
-    measured = (result.positive("mean_ttft_ms") + (output_tokens - 1) * result.number("mean_tpot_ms")) / 1000
+    measured = (result.number("mean_ttft_ms") + (output_tokens - 1) * result.number("mean_tpot_ms")) / 1000
+    if measured <= 0:
+        raise InputError(f"{result.source}: by mean_ttft_ms and mean_tpot_ms a request takes no time")
     throughput, expected = result.positive("output_throughput"), rate * output_tokens
     asked = result.request_rate()
     little = concurrency / rate if concurrency and asked is None else None

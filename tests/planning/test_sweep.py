@@ -154,6 +154,7 @@ def test_appended_results_are_one_a_line(tmp_path: Path) -> None:
         ({"output_throughput": "fast"}, "output_throughput must be a number and not negative, not 'fast'"),
         ({"p95_tpot_ms": float("inf")}, "p95_tpot_ms must be a number and not negative, not inf"),
         ({"mean_tpot_ms": None}, "mean_tpot_ms is missing"),
+        ({"mean_ttft_ms": 0, "mean_tpot_ms": 0}, "by mean_ttft_ms and mean_tpot_ms a request takes no time"),
         ({"total_output_tokens": True}, "total_output_tokens must be a number and not negative, not True"),
     ],
 )

@@ -154,6 +154,9 @@ def test_the_promise_is_the_goodput(tmp_path: Path) -> None:
         (["--random-input-len", "3000", "--num-gpu-blocks-override", "100"], "can never be admitted"),
         (["--max-num-seqs", "0"], "--max-num-seqs: 0 is not in"),
         (["--step-time", "sundial"], "sundial"),
+        (["--plot", "nowhere/sweep.png"], "--plot nowhere/sweep.png: No such file or directory"),
+        (["--plot", "sweep.gold"], "--plot sweep.gold: Format 'gold' is not supported"),
+        (["--ttft-ms", "0", "--itl-ms", "0"], "the run took no time"),
         (["--temperature", "0"], "--temperature"),
         (["--base-url", "nowhere"], "--base-url: 'nowhere' is no URL of the form http://host:port"),
     ],
@@ -161,6 +164,23 @@ def test_the_promise_is_the_goodput(tmp_path: Path) -> None:
 def test_wrong_flags_are_refused_before_anything_runs(tmp_path: Path, words: list[str], message: str) -> None:
     assert message in refusal("sweep", "--run", "--result-dir", tmp_path / "made", *words)
     assert not (tmp_path / "made").exists() or not list((tmp_path / "made").iterdir())
+
+
+def test_a_picture_of_it(tmp_path: Path) -> None:
+    path = tmp_path / "sweep.svg"
+    assert run("sweep", "--run", "--request-rate", "5,9", "--num-prompts", 20, *SHORT, "--plot", path).status == 0
+    assert path.stat().st_size > 10_000
+
+
+def test_a_first_token_at_once_is_no_error() -> None:
+    [point] = show("sweep", "--run", "--max-concurrency", 2, *SHORT, "--ttft-ms", 0, "--itl-ms", 5)["points"]
+    assert point["p95_ttft_ms"] == 0
+    assert point["w_measured_s"] == pytest.approx(39 * 0.005)
+
+
+def test_one_token_each_has_no_tpot() -> None:
+    [point] = show("sweep", "--run", "--max-concurrency", 2, "--random-output-len", 1)["points"]
+    assert (point["p95_tpot_ms"], point["w_measured_s"]) == (0, pytest.approx(0.3))
 
 
 def test_a_place_where_nothing_can_be_written_is_refused(tmp_path: Path) -> None:
