@@ -103,6 +103,8 @@ def _failed(planned: Planned, began: float, arrival: float, error: str) -> Reply
 def _error(transcript: Transcript, record: Record | None) -> str:
     """Empty for an answer that counts."""
     said = str((transcript.answer.error or {}).get("message", ""))[:_SHOWN]
+    if transcript.status is None:
+        return f"no answer ({transcript.end})"
     if transcript.status != 200:
         return ": ".join(part for part in (_reason(transcript.status), said) if part)
     if transcript.end is not End.COMPLETE:
@@ -110,8 +112,8 @@ def _error(transcript: Transcript, record: Record | None) -> str:
     return "" if record else said or NO_TOKEN
 
 
-def _reason(status: int | None) -> str:
+def _reason(status: int) -> str:
     try:
-        return HTTPStatus(status or 0).phrase
+        return HTTPStatus(status).phrase
     except ValueError:
         return f"HTTP {status}"

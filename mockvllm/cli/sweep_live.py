@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import httpx
+import uvloop
 from mockvllm_client.ask import NoServerError, first_card
 from mockvllm_client.bench import by_request, head, kept
 from mockvllm_client.bodies import BACKENDS, Asked
@@ -30,7 +31,7 @@ from mockvllm.simulation.workload import Workload
 @contextmanager
 def live(args: Namespace) -> Iterator[Measure]:
     """Raises ValueError for a prompt that the server cannot take, and when nobody is there."""
-    with asyncio.Runner() as runner:
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         client = open_client(args.base_url, api_key=args.api_key, idle=args.timeout)
         client.headers.update(dict(args.header))
         try:

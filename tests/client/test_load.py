@@ -145,6 +145,13 @@ def test_half_an_answer_does_not_count(idle: float, error: str) -> None:
     assert (reply.record.success, reply.error) == (False, f"the answer was cut off ({error})")
 
 
+def test_silence_is_no_answer() -> None:
+    async def answer(request: Request, peer: Peer) -> None:
+        await asyncio.sleep(0.5)
+
+    assert heard(answer, 0.1).error == "no answer (idle)"
+
+
 async def test_who_cannot_connect_fails_alone() -> None:
     async def answer(request: httpx.Request) -> httpx.Response:
         if json.loads(request.content)["number"]:

@@ -12,6 +12,7 @@ import httpx
 import pytest
 import support
 from figures import refusal, run, show
+from patience import patient
 
 Serve = Callable[..., support.Service]
 LOAD = ("--random-input-len", 60, "--random-output-len", 12, "--ignore-eos")
@@ -20,8 +21,8 @@ MODEL = Path(__file__).parent.parent / "data" / "model"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[support.Service]:
-    """Four seats, 40 ms to the first token and 5 ms to each other: 12 tokens take 95 ms."""
-    with support.serve("--max-num-seqs", "4", "--ttft-ms", "40", "--itl-ms", "5") as running:
+    """Four seats, 60 ms to the first token and 8 ms to each other: 12 tokens take 148 ms."""
+    with support.serve("--max-num-seqs", "4", "--ttft-ms", "60", "--itl-ms", "8") as running:
         yield running
 
 
@@ -45,9 +46,11 @@ def asked(server: support.Service, number: int) -> list[dict[str, Any]]:
     ]
 
 
-def test_the_knee_is_where_the_seats_end(server: support.Service, tmp_path: Path) -> None:
+@patient
+def test_the_knee_is_where_the_seats_end(server: support.Service, tmp_path_factory: pytest.TempPathFactory) -> None:
+    tmp_path = tmp_path_factory.mktemp("made")
     load = ("--max-concurrency", "1,4,12", "--result-dir", tmp_path, "--save-detailed", *LOAD)
-    reading = ("--slo", "ttft=120,tpot=40")
+    reading = ("--slo", "ttft=200,tpot=40")
     sweep = show("sweep", "--run", "--base-url", server.url, *load, *reading)
     assert sweep["knee"]["concurrency"] == 4
     assert [point["ok"] for point in sweep["points"]] == [True, True, False]
@@ -59,7 +62,7 @@ def test_the_knee_is_where_the_seats_end(server: support.Service, tmp_path: Path
     for result in files(tmp_path):
         assert set(result["input_lens"]) == {60}
         assert set(result["output_lens"]) == {12}
-        assert min(result["ttfts"]) >= 0.039
+        assert min(result["ttfts"]) >= 0.059
         assert len(result["itls"][0]) == 11
         assert result["generated_texts"][0].startswith("Tu pedido sale mañana")
         assert set(result["errors"]) == {""}
