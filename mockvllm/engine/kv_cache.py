@@ -98,10 +98,11 @@ class KVCacheManager:
             free -= self._watermark_blocks
         if self.num_blocks_for(must_fit) - len(hits) > free:
             return False
-        self.pool.touch(hits)
-        request.num_cached_blocks = len(hits)
-        if hits and request.report_cached_blocks:
-            self._publish(request, 0, len(hits))
+        if hits:
+            self.pool.touch(hits)
+            request.num_cached_blocks = len(hits)
+            if request.report_cached_blocks:
+                self._publish(request, 0, len(hits))
         self._extend(request, hits, end, delay_cache_blocks)
         return True
 
