@@ -67,13 +67,11 @@ def split_logit_bias(logit_bias: Mapping[str, float]) -> tuple[int | None, froze
     return min(forcing)[1] if forcing else None, forbidden
 
 
-def bad_word_tokens(words: Iterable[str], tokenizer: Tokenizer) -> list[Sequence[int]]:
+def bad_word_tokens(words: Iterable[str], tokenizer: Tokenizer) -> Iterator[Sequence[int]]:
     """The token sequences of `bad_words`: each word as it is, and after a space if that gives other tokens, as many."""
-    sequences: list[Sequence[int]] = []
     for word in words:
         plain = tokenizer.encode(word.lstrip())
+        yield plain
         spaced = tokenizer.encode(" " + word.lstrip())
-        sequences.append(plain)
         if len(spaced) == len(plain) and spaced[:1] != plain[:1]:
-            sequences.append(spaced)
-    return [sequence for sequence in sequences if sequence]
+            yield spaced

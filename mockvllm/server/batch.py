@@ -15,6 +15,7 @@ from mockvllm.wire.batch_request import BatchChatCompletionRequest, check_batch
 from mockvllm.wire.chat_request import ChatCompletionRequest
 from mockvllm.wire.context import Asked
 from mockvllm.wire.prepared import Answer
+from mockvllm.wire.stop_strings import limit_stop_strings
 
 
 class Batch(ChatCompletionRequest):
@@ -27,10 +28,11 @@ class Batch(ChatCompletionRequest):
 class BatchServing(ChatServing):
     def __init__(self, config: ServingConfig) -> None:
         super().__init__(replace(config, usage=NO_USAGE_DETAILS))
+        self._batch = limit_stop_strings(BatchChatCompletionRequest, config.max_stop_strings)
 
     def parse(self, fields: Mapping[str, Any]) -> Batch:
         check_batch(fields)
-        BatchChatCompletionRequest.parse(fields)
+        self._batch.parse(fields)
         common = {name: value for name, value in fields.items() if value is not None}
         conversations = [super(BatchServing, self).parse({**common, "messages": one}) for one in fields["messages"]]
         batch = Batch.of({**conversations[0].given, "stream": False})
@@ -39,7 +41,7 @@ class BatchServing(ChatServing):
         return batch
 
     def check(self, request: ChatCompletionRequest) -> None:
-        self.check_model(request.model)
+        self.config.check_model(request.model)
         self._prompts.check_trust(request)
 
     def render(self, request: ChatCompletionRequest, ask: Asked) -> Sequence[Prompt]:

@@ -75,7 +75,7 @@ def build_backend(
     derived = derive(settings, num_gpu_blocks=blocks, model_limit=model_limit(settings))
     check_kv_room(derived, blocks)
     config = scheduler_config(settings, derived, blocks)
-    serving = serving_config(settings, derived, profile)
+    serving = serving_config(settings, derived, profile, environment)
     store = ResponsesStore(environment.VLLM_ENABLE_RESPONSES_API_STORE)
     journal = Journal(settings.journal_size, derived.block_size)
     labels = cache_config_labels(settings, config, derived.gpu_memory_utilization)

@@ -22,6 +22,7 @@ from mockvllm.wire.checks import check_body, reused_prompt_token_ids
 from mockvllm.wire.context import Asked, asked
 from mockvllm.wire.errors import APIError
 from mockvllm.wire.features import check_tool_parser
+from mockvllm.wire.stop_strings import limit_stop_strings
 
 _BINDING = frozenset(("tools", "response_format", "structured_outputs"))
 _FEATURES = frozenset(("tools", "chat_template", "chat_template_kwargs", "media_io_kwargs", "mm_processor_kwargs"))
@@ -33,7 +34,8 @@ class ChatServing(Serving[ChatCompletionRequest]):
 
     def __init__(self, config: ServingConfig) -> None:
         super().__init__(config)
-        self._request = ChatCompletionRequest.without_null(config.wire.fields_without_null)
+        request = ChatCompletionRequest.without_null(config.wire.fields_without_null)
+        self._request = limit_stop_strings(request, config.max_stop_strings)
         self._prompts = ChatPrompts(config)
         self.parsers = ChatParsers(config)
         self._tools = ChatTools(config, self.parsers.tool_format)
@@ -45,7 +47,7 @@ class ChatServing(Serving[ChatCompletionRequest]):
 
     def check(self, request: ChatCompletionRequest) -> None:
         config = self.config
-        self.check_model(request.model)
+        config.check_model(request.model)
         if _FEATURES.isdisjoint(request.given):
             return
         check_tool_parser(request, config.tool_call_parser)

@@ -13,21 +13,20 @@ from mockvllm.wire.completion_checks import check_beam_echo, check_completion
 from mockvllm.wire.completion_request import CompletionRequest
 from mockvllm.wire.context import Asked
 from mockvllm.wire.errors import APIError, invalid
+from mockvllm.wire.stop_strings import limit_stop_strings
 
 
 class CompletionServing(Serving[CompletionRequest]):
-    """`max_prompts`: VLLM_MAX_COMPLETION_PROMPTS."""
-
     id_prefix = "cmpl-"
 
-    def __init__(self, config: ServingConfig, max_prompts: int = 1024) -> None:
+    def __init__(self, config: ServingConfig) -> None:
         super().__init__(config)
-        self._request = CompletionRequest.without_null(config.wire.fields_without_null)
-        self._max_prompts = max_prompts
+        request = CompletionRequest.without_null(config.wire.fields_without_null)
+        self._request = limit_stop_strings(request, config.max_stop_strings)
         self._responses = CompletionResponses(config, self.scripting)
 
     def parse(self, fields: Mapping[str, Any]) -> CompletionRequest:
-        check_completion(fields, self._max_prompts)
+        check_completion(fields, self.config.max_completion_prompts)
         if self.config.wire.beam_search_checks_echo:
             check_beam_echo(fields)
         return self._request.parse(fields, self.config.wire.absent_fields)
@@ -35,7 +34,7 @@ class CompletionServing(Serving[CompletionRequest]):
     def check(self, request: CompletionRequest) -> None:
         if request.stream and request.use_beam_search:
             raise invalid("Streaming is not currently supported with beam search")
-        self.check_model(request.model)
+        self.config.check_model(request.model)
         if request.suffix is not None:
             raise self._suffix()
         if request.prompt_embeds is not None:

@@ -72,7 +72,7 @@ class EmbeddingServing(Serving[EmbeddedPrompts]):
         return request
 
     def check(self, request: EmbeddedPrompts) -> None:
-        self.check_model(request.model)
+        self.config.check_model(request.model)
         check_form(request.embedding)
         self._dimensions.check(request.embedding.dimensions, self.config.model_names[0])
 

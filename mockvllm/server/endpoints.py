@@ -12,7 +12,7 @@ from mockvllm.server.scoring import ScoringServing
 def generation_endpoints(backend: Backend) -> dict[str, Generation]:
     """By path, in the order in which vLLM registers them."""
     chat, config = backend.chat, backend.chat.config
-    completions = CompletionServing(config, backend.environment.VLLM_MAX_COMPLETION_PROMPTS)
+    completions = CompletionServing(config)
     invocations = Invocations({"ChatCompletionRequest": chat, "CompletionRequest": completions})
     return {
         "/invocations": Generation(backend, invocations.prepare, tells_load=True),

@@ -1,6 +1,7 @@
 """/v1/messages: an Anthropic request is a chat request, whose answer has another shape."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from mockvllm.engine import Request
@@ -10,7 +11,7 @@ from mockvllm.server.draft import Draft, Headers
 from mockvllm.server.serving import Response
 from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.body import parse_body
-from mockvllm.wire.chat_request import ChatCompletionRequest
+from mockvllm.wire.chat_request import EFFORTS, ChatCompletionRequest
 from mockvllm.wire.errors import APIError
 from mockvllm.wire.jsontext import compact
 from mockvllm.wire.messages_api_chat import chat_request
@@ -22,6 +23,7 @@ from mockvllm.wire.messages_api_request import (
     check_thinking_budget,
 )
 from mockvllm.wire.prepared import Prepared
+from mockvllm.wire.stop_strings import limit_stop_strings
 
 
 class MessagesServing(ChatServing):
@@ -30,15 +32,16 @@ class MessagesServing(ChatServing):
     def __init__(self, config: ServingConfig, rules: MessagesRules) -> None:
         super().__init__(config)
         self._rules = rules
+        self._origin = limit_stop_strings(AnthropicMessagesRequest, config.max_stop_strings)
 
     def prepare(self, body: bytes, headers: Headers, now: float) -> Prepared[Request]:
         lookup = dict(headers)
         fields = parse_body(body, lookup.get(b"content-type"))
-        request = AnthropicMessagesRequest.parse(fields, self._rules.absent_fields)
+        request = self._origin.parse(fields, self._rules.absent_fields)
         if self._rules.checks_thinking_budget:
             check_thinking_budget(request, fields)
         try:
-            return self.serve(chat_request(request), fields, lookup, now)
+            return self.serve(chat_request(request, self._disabled_effort), fields, lookup, now)
         except APIError as error:
             raise self._anthropic(error) from None
 
@@ -47,7 +50,7 @@ class MessagesServing(ChatServing):
         fields: Mapping[str, Any] = parse_body(body, dict(headers).get(b"content-type"))
         asked = AnthropicCountTokensRequest.parse(fields, self._rules.absent_count_tokens_fields)
         try:
-            request = chat_request(asked)
+            request = chat_request(asked, self._disabled_effort)
             self.check(request)
             (prompt,) = self.render(request, self.asked(request))
         except APIError as error:
@@ -57,6 +60,25 @@ class MessagesServing(ChatServing):
 
     def response(self, draft: Draft[ChatCompletionRequest], choices: Sequence[Request]) -> Response:
         return MessageResponse(self._responses.make(draft, choices), own_error_types=self._rules.own_error_types)
+
+    def _disabled_effort(self) -> str:
+        """The reasoning effort of who disables thinking; `auto`: `none`, if the prompt heeds that."""
+        effort = self.config.disabled_thinking_effort
+        return self._heeded_effort if effort == "auto" else effort
+
+    @cached_property
+    def _heeded_effort(self) -> str:
+        """`low` where the template refuses `none`, ignores it, or takes it for another effort (vLLM probes it so)."""
+        try:
+            prompts = {effort: self._probe(effort) for effort in EFFORTS}
+        except APIError:
+            return "low"
+        without = prompts.pop("none")
+        return "low" if without in prompts.values() else "none"
+
+    def _probe(self, effort: str) -> str:
+        messages = [{"role": "user", "content": "hi"}]
+        return self._prompts.render(ChatCompletionRequest.of({"messages": messages, "reasoning_effort": effort}))[1]
 
     def _anthropic(self, error: APIError) -> APIError:
         return AnthropicError(error, own_types=self._rules.own_error_types)

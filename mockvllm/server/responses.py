@@ -21,6 +21,7 @@ from mockvllm.wire.responses_events import ResponsesResponse, ResponsesStream, W
 from mockvllm.wire.responses_input import Message, output_messages
 from mockvllm.wire.responses_object import ResponseObject, ResponsesShape
 from mockvllm.wire.responses_request import ResponsesRequest
+from mockvllm.wire.stop_strings import limit_stop_strings
 
 
 class ResponsesServing(ChatServing):
@@ -30,13 +31,14 @@ class ResponsesServing(ChatServing):
         super().__init__(config)
         self.store = store
         self._rules = rules
+        self._origin = limit_stop_strings(ResponsesRequest, config.max_stop_strings)
         self._shape = ResponsesShape(config.model_names[0], rules, config.usage)
 
     def prepare(self, body: bytes, headers: Headers, now: float) -> Prepared[Request]:
         lookup = dict(headers)
         fields = parse_body(body, lookup.get(b"content-type"))
-        origin = ResponsesRequest.parse(check_responses_body(fields), self._rules.absent_fields)
-        self.check_model(origin.model)
+        origin = self._origin.parse(check_responses_body(fields), self._rules.absent_fields)
+        self.config.check_model(origin.model)
         self._check_store(origin)
         return self.serve(chat_request(origin, self._history(origin)), fields, lookup, now)
 

@@ -43,7 +43,7 @@ class ScoringServing(Serving[ScoringCompletion]):
         return completion
 
     def check(self, request: ScoringCompletion) -> None:
-        self.check_model(request.model)
+        self.config.check_model(request.model)
         labels, vocab_size = request.scoring.label_token_ids, self.config.tokenizer.vocab_size
         for label in labels:
             if not 0 <= label < vocab_size:

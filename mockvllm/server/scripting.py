@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mockvllm.answers.directives import Directive, from_script, in_header, in_prompt
-from mockvllm.answers.masks import TokenMask, bad_word_tokens, split_logit_bias
+from mockvllm.answers.masks import TokenMask, split_logit_bias
 from mockvllm.answers.script import Script
 from mockvllm.answers.speaker import Beams, Speaker, Turn
 from mockvllm.answers.tokenizer import Tokenizer
@@ -15,7 +15,7 @@ from mockvllm.wire.jsontext import escape
 
 HEADER = b"x-mock-script"
 FIELD = "mock"
-_MASKING = frozenset(("logit_bias", "allowed_token_ids", "bad_words"))
+_MASKING = frozenset(("logit_bias", "allowed_token_ids", "bad_words_token_ids"))
 
 
 class Scripting:
@@ -72,7 +72,7 @@ class Scripting:
             None if allowed is None else frozenset(allowed),
             forced,
             forbidden,
-            bad_word_tokens(values.get("bad_words") or (), self._tokenizer),
+            values.get("bad_words_token_ids", ()),
             values["min_tokens"],
             self._end_ids(values),
             self._tokenizer.fillers(),

@@ -5,6 +5,7 @@ from dataclasses import astuple
 from typing import Any, ClassVar, Generic, Protocol
 
 from mockvllm.answers.directives import Directive
+from mockvllm.answers.masks import bad_word_tokens
 from mockvllm.answers.output import NO_STOP, Output, StopRules
 from mockvllm.answers.script import Script
 from mockvllm.answers.tokenizer import cut
@@ -13,17 +14,16 @@ from mockvllm.server.constraints import constraint_of, default_directive
 from mockvllm.server.draft import RANK, Draft, Headers, Prompt, R, integer, priority, response_id
 from mockvllm.server.scripting import Scripting
 from mockvllm.server.serving_options import ServingConfig
-from mockvllm.wire.admission import Limits, check_admission, check_rank
+from mockvllm.wire.admission import Limits, check_admission, check_bad_words, check_rank
 from mockvllm.wire.answer import WHOLE, StreamAnswer, WholeAnswer
 from mockvllm.wire.body import parse_body
 from mockvllm.wire.context import Asked, Window
 from mockvllm.wire.encoder import Encoder
 from mockvllm.wire.errors import APIError, invalid
-from mockvllm.wire.features import check_model
 from mockvllm.wire.generation_request import GenerationRequest
 from mockvllm.wire.prepared import Answer, Prepared
 from mockvllm.wire.response_format import structured_outputs
-from mockvllm.wire.sampling import DEFAULTS, SAMPLING_FIELDS, check_sampling
+from mockvllm.wire.sampling import DEFAULTS, SAMPLING_FIELDS, check_sampling, sampling_checks
 
 
 class Response(Encoder, Protocol):
@@ -48,9 +48,9 @@ class Serving(Generic[R]):
             config.override_max_tokens,
         )
         self._end_ids = frozenset((tokenizer.eos_token_id, *tokenizer.extra_end_ids))
-        self._limits = Limits(
-            tokenizer.vocab_size, config.max_logprobs, bool(config.reasoning_parser), config.wire.max_schema_nesting
-        )
+        reasons = bool(config.reasoning_parser or config.has_reasoning_config)
+        self._limits = Limits(tokenizer.vocab_size, config.max_logprobs, reasons, config.wire.max_schema_nesting)
+        self._checks = sampling_checks(config.max_n_sequences)
         self._defaults = {**DEFAULTS, **{name: defaults[name] for name in DEFAULTS if name in defaults}}
 
     # --- what an endpoint adds --------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class Serving(Generic[R]):
             request = request.for_beam_search()
         draft = self._draft(request, headers, now)
         for prompt in draft.prompts:
-            failure = self.admission_failure(prompt, headers)
+            failure = self.admission_failure(prompt, headers) or self._ban_words(prompt.values)
             if failure is not None:
                 return self._refused(draft, failure)
         return self._accepted(draft, fields, headers)
@@ -158,9 +158,6 @@ class Serving(Generic[R]):
 
     # --- its steps --------------------------------------------------------------------------------------------------
 
-    def check_model(self, model: str | None) -> None:
-        check_model(model, self.config.model_names, self.config.wire)
-
     def tokenize(self, request: R, ask: Asked, prompt: str) -> Sequence[int]:
         """The prompt's tokens, if they fit the window, cut as the request says."""
         window = self.window
@@ -195,7 +192,7 @@ class Serving(Generic[R]):
             values["structured_outputs"] = structured_outputs(request.response_format, request.structured_outputs)
         if max_tokens < 1 or not SAMPLING_FIELDS.isdisjoint(given):
             values.update({name: given[name] for name in SAMPLING_FIELDS & given.keys() if given[name] is not None})
-            check_sampling(values)
+            check_sampling(values, self._checks)
         return values
 
     def admission_failure(self, prompt: Prompt, headers: Mapping[bytes, bytes]) -> APIError | None:
@@ -217,6 +214,18 @@ class Serving(Generic[R]):
         if params is not None:
             wanted = constraint_of(params, any_whitespace=self.config.any_whitespace)
             values["constraint"] = wanted._replace(behind=values.get("reasoning_end", ""))
+
+    def _ban_words(self, values: dict[str, Any]) -> APIError | None:
+        """Add the tokens that `bad_words` are; what the engine says against them, which it does last."""
+        words = dict.fromkeys(values.get("bad_words") or ())
+        if not words:
+            return None
+        sequences = bad_word_tokens(words, self.config.tokenizer)
+        try:
+            values["bad_words_token_ids"] = check_bad_words(list(words), sequences, self.config.max_num_bad_words)
+        except APIError as error:
+            return error
+        return None
 
     def _engine_requests(
         self, draft: Draft[R], prompt: Prompt, engine_id: str, scripts: Sequence[Script]

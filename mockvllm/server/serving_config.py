@@ -10,7 +10,7 @@ from mockvllm.answers.prompt import NoRenderer, PlainRenderer, Renderer
 from mockvllm.answers.tokenizer import Tokenizer, WordTokenizer
 from mockvllm.profiles import Profile
 from mockvllm.server.serving_options import ServingConfig
-from mockvllm.settings import Settings, SettingsError, kv_transfer
+from mockvllm.settings import Environment, Settings, SettingsError, kv_transfer
 from mockvllm.settings.derive import Derived
 from mockvllm.settings.frontend import Frontend, Options
 from mockvllm.settings.mock import Mock
@@ -30,9 +30,12 @@ _SAMPLING_KEYS = {
 }
 """Keys of a generation_config.json, and the sampling parameters they are defaults of."""
 _NOT_THE_ENGINE = (Mock, Options, Frontend)
+VLLM_S_OWN = Environment()
 
 
-def serving_config(settings: Settings, derived: Derived, profile: Profile) -> ServingConfig:
+def serving_config(
+    settings: Settings, derived: Derived, profile: Profile, environment: Environment = VLLM_S_OWN
+) -> ServingConfig:
     """Raises SettingsError for a tokenizer, template or generation config that cannot be read."""
     tokenizer, special_tokens, own_template = _tokenizer(settings)
     template = _template_source(settings.chat_template) if settings.chat_template else own_template
@@ -60,9 +63,16 @@ def serving_config(settings: Settings, derived: Derived, profile: Profile) -> Se
         tool_strict_level=settings.tool_strict_level,
         exclude_tools_when_tool_choice_none=settings.exclude_tools_when_tool_choice_none,
         reasoning_parser=settings.reasoning_parser,
+        has_reasoning_config=_has_reasoning_config(settings),
+        disabled_thinking_effort=settings.anthropic_disabled_thinking_effort,
         any_whitespace=not settings.structured_outputs_config.get("disable_any_whitespace", False),
         data_parallel_size=settings.data_parallel_size,
         transfers_kv=kv_transfer.parse(settings.kv_transfer_config).active,
+        skip_model_name_validation=environment.VLLM_SKIP_MODEL_NAME_VALIDATION,
+        max_n_sequences=environment.VLLM_MAX_N_SEQUENCES,
+        max_completion_prompts=environment.VLLM_MAX_COMPLETION_PROMPTS,
+        max_stop_strings=environment.VLLM_MAX_STOP_STRINGS,
+        max_num_bad_words=environment.VLLM_MAX_NUM_BAD_WORDS,
         usage=UsageRules(
             settings.enable_prompt_tokens_details, settings.enable_per_request_metrics, derived.block_size
         ),
@@ -158,6 +168,13 @@ def _override_max_tokens(settings: Settings, defaults: Mapping[str, Any]) -> int
     if settings.generation_config not in ("auto", "vllm"):
         return defaults.get("max_tokens")
     return settings.override_generation_config.get("max_new_tokens")
+
+
+def _has_reasoning_config(settings: Settings) -> bool:
+    """Whether the flag says what reasoning begins and ends with: by a parser's name, or in words."""
+    config = settings.reasoning_config or {}
+    said = all(config.get(name) for name in ("reasoning_start_str", "reasoning_end_str"))
+    return bool(said or config.get("reasoning_parser"))
 
 
 def _fingerprint(settings: Settings, profile: Profile) -> str | None:

@@ -8,7 +8,6 @@ from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.body import parse_body
 from mockvllm.wire.chat_request import ChatCompletionRequest
 from mockvllm.wire.errors import invalid
-from mockvllm.wire.features import check_model
 from mockvllm.wire.jsontext import compact
 from mockvllm.wire.tokenize import (
     DetokenizeRequest,
@@ -32,7 +31,7 @@ class Tokenization:
     def tokenize(self, body: bytes, headers: Headers) -> bytes:
         """However long the prompt is."""
         request = parse_tokenize(parse_body(body, dict(headers).get(b"content-type"), num_forms=2))
-        self._check_model(request.model)
+        self._config.check_model(request.model)
         text = self._rendered(request) if isinstance(request, TokenizeChatRequest) else request.prompt
         token_ids = self._encode(request, text)
         token_strs = self._tokenizer.pieces(token_ids) if request.return_token_strs else None
@@ -41,7 +40,7 @@ class Tokenization:
     def detokenize(self, body: bytes, headers: Headers) -> bytes:
         """Tokens that nobody knows have no text."""
         request = DetokenizeRequest.parse(parse_body(body, dict(headers).get(b"content-type")))
-        self._check_model(request.model)
+        self._config.check_model(request.model)
         known = [token_id for token_id in request.tokens if token_id < self._tokenizer.vocab_size]
         return compact({"prompt": self._tokenizer.decode(known)})
 
@@ -55,9 +54,6 @@ class Tokenization:
         backend = {"backend": own["backend"]} if "backend" in own else {}
         settings = {name: value for name, value in own.items() if name != "backend"}
         return compact({"tokenizer_class": own["tokenizer_class"]} | settings | template | loaded | backend)
-
-    def _check_model(self, model: str | None) -> None:
-        check_model(model, self._config.model_names, self._config.wire)
 
     def _rendered(self, request: TokenizeChatRequest) -> str:
         chat = ChatCompletionRequest.of(request.given)

@@ -46,6 +46,19 @@ def check_token_ids(token_ids: Sequence[int], vocab_size: int) -> APIError | Non
     return invalid(f"Token id {highest} is out of vocabulary") if highest >= vocab_size else None
 
 
+def check_bad_words(words: list[str], sequences: Iterable[Sequence[int]], most: int) -> list[Sequence[int]]:
+    """`sequences`: the tokens of `words`, of which there may be `most`. Raises APIError for more, and for no tokens."""
+    known: list[Sequence[int]] = []
+    for sequence in sequences:
+        if not sequence:
+            raise invalid("bad_words entries must tokenize to at least one token.", "bad_words", words)
+        known.append(sequence)
+        if len(known) > most:
+            message = f"Too many bad words after tokenization: {len(known)}. The max number is {most}."
+            raise invalid(message, "bad_words", words)
+    return known
+
+
 def check_rank(rank: int, data_parallel_size: int) -> None:
     """`rank`: the engine that the request names. Raises APIError if there is none such."""
     if not 0 <= rank < data_parallel_size:
@@ -59,7 +72,7 @@ def _check_values(values: Mapping[str, Any], limits: Limits) -> None:
     _check_logprob_token_ids(values.get("logprob_token_ids") or (), vocab_size)
     _check_logprobs("prompt logprobs", "prompt_logprobs", values.get("prompt_logprobs"), limits)
     _check_vocabulary("logit_bias", map(int, values.get("logit_bias") or ()), vocab_size)
-    _check_vocabulary("stop_token_ids", values.get("stop_token_ids") or (), vocab_size)
+    _check_vocabulary("stop_token_ids", dict.fromkeys(values.get("stop_token_ids") or ()), vocab_size)
     _check_allowed_token_ids(values.get("allowed_token_ids"), vocab_size)
     _check_structured_outputs(values.get("structured_outputs"), limits.max_schema_nesting)
     if not limits.reasons:

@@ -7,9 +7,10 @@ from pydantic import Field
 
 from mockvllm.wire.errors import invalid
 from mockvllm.wire.fields import RequestModel
-from mockvllm.wire.generation_request import Int64, StopStrings
+from mockvllm.wire.generation_request import Int64
 from mockvllm.wire.messages import ChatMessage
 from mockvllm.wire.response_format import StructuredOutputsParams
+from mockvllm.wire.stop_strings import StopStrings
 
 
 class BatchChatCompletionRequest(RequestModel):

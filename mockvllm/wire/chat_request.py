@@ -1,10 +1,14 @@
 """The request of /v1/chat/completions (vLLM 0.33; fields in the order in which vLLM declares and validates them)."""
 
-from typing import Any, ClassVar, Literal
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, get_args
 
 from mockvllm.wire.fields import RequestObject
 from mockvllm.wire.generation_request import GenerationRequest
 from mockvllm.wire.messages import ChatMessage, are_plain, check_tool_calls, shape
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+EFFORTS: Sequence[Effort] = get_args(Effort)
 
 
 class FunctionDefinition(RequestObject):
@@ -71,7 +75,7 @@ class ChatCompletionRequest(GenerationRequest):
     tool_choice: Literal["none"] | Literal["auto"] | Literal["required"] | ChatCompletionNamedToolChoiceParam | None = (
         "none"
     )
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = None
+    reasoning_effort: Effort | None = None
     include_reasoning: bool = True
     parallel_tool_calls: bool | None = True
     echo: bool = False

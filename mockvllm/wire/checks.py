@@ -44,7 +44,7 @@ def count_constraints(body: Body, parameter: str | None = None) -> int:
 
 def _structured_outputs(body: Body) -> None:
     count = count_constraints(body)
-    if count and body.get("tool_choice", "none") not in ("none", "auto", "required", None):
+    if count and body.get("tool_choice", "none") not in ("none", "auto", "required"):
         raise invalid("You can only either use constraints for structured outputs or tools, not both.")
 
 

@@ -117,8 +117,12 @@ class RequestModel:
     def without_null(cls, names: Collection[str]) -> type[Self]:
         """The model whose fields of these names do not take null."""
         hints = get_type_hints(cls, include_extras=True)
-        narrow = {name: _without_null(hints[name]) for name in names}
-        return type(cls.__name__, (cls,), {"__annotations__": narrow, "__module__": cls.__module__}) if narrow else cls
+        return cls.retyped({name: _without_null(hints[name]) for name in names}) if names else cls
+
+    @classmethod
+    def retyped(cls, annotations: Mapping[str, Any]) -> type[Self]:
+        """The model with other types of some of its fields."""
+        return type(cls.__name__, (cls,), {"__annotations__": dict(annotations), "__module__": cls.__module__})
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:

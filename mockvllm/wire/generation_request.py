@@ -2,14 +2,20 @@
 
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from mockvllm.wire.fields import RequestModel, RequestObject
 from mockvllm.wire.response_format import AnyResponseFormat, StructuredOutputsParams, check_structured_outputs
-from mockvllm.wire.sampling import SAMPLING_FIELDS, RepetitionDetectionParams, check_repetition_detection
+from mockvllm.wire.sampling import (
+    SAMPLING_FIELDS,
+    RepetitionDetectionParams,
+    check_repetition_detection,
+    check_thinking_token_budget,
+)
+from mockvllm.wire.stop_strings import StopStrings
 
 Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
-StopStrings = str | Annotated[list[str], Field(max_length=4)]
+ThinkingTokenBudget = Annotated[int | None, BeforeValidator(check_thinking_token_budget)]
 XArg = str | int | float
 
 
@@ -43,7 +49,7 @@ class GenerationRequest(RequestModel):
     stream_options: StreamOptions | None = None
     temperature: float | None = None
     top_p: float | None = None
-    thinking_token_budget: int | None = None
+    thinking_token_budget: ThinkingTokenBudget = None
     user: str | None = None
     use_beam_search: bool = False
     top_k: int | None = None

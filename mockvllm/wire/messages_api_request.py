@@ -17,6 +17,7 @@ from mockvllm.wire.messages_api_types import (
     Thinking,
     must,
 )
+from mockvllm.wire.stop_strings import StopList
 from mockvllm.wire.validation import Failure, bad_request
 
 BUDGET_TOO_LARGE = "thinking.budget_tokens must be less than max_tokens"
@@ -43,7 +44,7 @@ class AnthropicMessagesRequest(RequestModel):
     metadata: dict[str, Any] | None = None
     output_config: AnthropicOutputConfig | None = None
     thinking: Thinking | None = None
-    stop_sequences: Annotated[list[str], Field(max_length=4)] | None = None
+    stop_sequences: StopList | None = None
     stream: bool | None = False
     system: str | list[AnthropicContentBlock] | None = None
     temperature: float | None = None

@@ -35,7 +35,6 @@ _SAME = (
     "request_id",
     "seed",
     "skip_special_tokens",
-    "stop",
     "stop_token_ids",
     "stream",
     "structured_outputs",
@@ -71,6 +70,8 @@ def chat_request(origin: ResponsesRequest, history: Sequence[Message]) -> Respon
         fields["reasoning_effort"] = origin.reasoning.effort
     request = ResponsesChatRequest.parse(fields)
     request.given.update(_tools(origin) | _response_format(origin))
+    if origin.stop is not None:
+        request.given["stop"] = origin.stop
     return request
 
 

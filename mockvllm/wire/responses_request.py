@@ -5,10 +5,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from mockvllm.wire.fields import RequestModel
-from mockvllm.wire.generation_request import Int64, StopStrings, XArg
+from mockvllm.wire.generation_request import Int64, XArg
 from mockvllm.wire.response_format import StructuredOutputsParams, check_structured_outputs
 from mockvllm.wire.responses_openai import check_items, check_tools
 from mockvllm.wire.responses_types import PromptCacheOptionsParam, Reasoning, ResponseTextConfig, ToolChoice
+from mockvllm.wire.stop_strings import StopStrings
 
 LOGPROBS = "message.output_text.logprobs"
 Penalty = Annotated[float, Field(ge=-2.0, le=2.0)]

@@ -1,14 +1,12 @@
 """Sampling parameters: a request's values, the server's defaults, and vLLM's checks of them in its order."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mockvllm.wire.errors import APIError, invalid
 
-MAX_N_SEQUENCES = 16384
-"""VLLM_MAX_N_SEQUENCES."""
 GREEDY_BELOW = 1e-5
 
 DEFAULTS: Mapping[str, Any] = {
@@ -64,9 +62,9 @@ Values = Mapping[str, Any]
 Check = Callable[[Values], APIError | None]
 
 
-def check_sampling(values: Values) -> None:
+def check_sampling(values: Values, checks: Sequence[Check]) -> None:
     """`values` as resolved (request, server, `DEFAULTS`), and `max_tokens` as it will be. Raises the first failure."""
-    for check in CHECKS:
+    for check in checks:
         error = check(values)
         if error is not None:
             raise error
@@ -93,11 +91,19 @@ def _logit_bias(values: Values) -> APIError | None:
     return invalid(message, "logit_bias", bad)
 
 
-def _max_n(values: Values) -> APIError | None:
-    if values["n"] <= MAX_N_SEQUENCES:
-        return None
-    message = f"n must be at most {MAX_N_SEQUENCES}, got {values['n']}."
-    return invalid(f"{message} To increase this limit, set the VLLM_MAX_N_SEQUENCES environment variable.")
+def _num_sequences(most: int) -> Check:
+    """`most`: VLLM_MAX_N_SEQUENCES. A beam search calls it its width."""
+
+    def check(values: Values) -> APIError | None:
+        name, value = "beam_width" if values.get("use_beam_search") else "n", values["n"]
+        if value < 1:
+            return invalid(f"{name} must be at least 1, got {value}.")
+        if value <= most:
+            return None
+        advice = "To increase this limit, set the VLLM_MAX_N_SEQUENCES environment variable."
+        return invalid(f"{name} must be at most {most}, got {value}. {advice}")
+
+    return check
 
 
 def _extra_args(values: Values) -> APIError | None:
@@ -120,16 +126,18 @@ def _stop(values: Values) -> APIError | None:
 
 
 def _bad_words(values: Values) -> APIError | None:
-    words = values.get("bad_words") or ()
+    words = list(dict.fromkeys(values.get("bad_words") or ()))
     return invalid(f"bad_words cannot contain an empty string. Got bad_words={words}") if "" in words else None
 
 
-def _thinking_token_budget(values: Values) -> APIError | None:
-    value = values.get("thinking_token_budget")
-    if value is None or value >= -1:
+def check_thinking_token_budget(value: object) -> int | None:
+    """The field as it was sent; -1: no budget. Raises APIError for what is no number of tokens."""
+    if value is None or value == -1:
         return None
+    if type(value) is int and value >= 0:
+        return value
     message = "`thinking_token_budget` must be a non-negative integer or -1 for unlimited."
-    return invalid(message, "thinking_token_budget", value)
+    raise invalid(message, "thinking_token_budget", value)
 
 
 def _greedy(values: Values) -> APIError | None:
@@ -138,10 +146,12 @@ def _greedy(values: Values) -> APIError | None:
     return None
 
 
-CHECKS: tuple[Check, ...] = (
-    _logit_bias,
-    _must("n", lambda value: value >= 1, "at least 1"),
-    _max_n,
+def sampling_checks(max_n_sequences: int = 16384) -> Sequence[Check]:
+    """In vLLM's order (SamplingParams, 0.30 to 0.33). `max_n_sequences`: VLLM_MAX_N_SEQUENCES."""
+    return (_logit_bias, _num_sequences(max_n_sequences), *_CHECKS)
+
+
+_CHECKS: Sequence[Check] = (
     _extra_args,
     _must("presence_penalty", lambda value: -2.0 <= value <= 2.0, "in [-2, 2]"),
     _must("frequency_penalty", lambda value: -2.0 <= value <= 2.0, "in [-2, 2]"),
@@ -158,10 +168,8 @@ CHECKS: tuple[Check, ...] = (
     _min_tokens,
     _stop,
     _bad_words,
-    _thinking_token_budget,
     _greedy,
 )
-"""vLLM's order (SamplingParams, 0.30 to 0.33)."""
 
 
 def _is_int(text: str) -> bool:

@@ -71,7 +71,7 @@ def test_a_strong_bias_forces_or_forbids(bias: dict[str, float], forced: int | N
 
 def test_a_bad_word_is_bad_behind_a_space_too() -> None:
     tokenizer = WordTokenizer()
-    assert bad_word_tokens(["hola", " dos palabras"], tokenizer) == [
+    assert list(bad_word_tokens(["hola", " dos palabras"], tokenizer)) == [
         tokenizer.encode("hola"),
         tokenizer.encode(" hola"),
         tokenizer.encode("dos palabras"),

@@ -12,8 +12,8 @@ from mockvllm.wire.errors import APIError
 from mockvllm.wire.prepared import Prepared
 
 
-def completions(profile: str = "0.33", max_prompts: int = 1024, **config: Any) -> CompletionServing:
-    return CompletionServing(words_config(profile, **config), max_prompts)
+def completions(profile: str = "0.33", **config: Any) -> CompletionServing:
+    return CompletionServing(words_config(profile, **config))
 
 
 def prepare(serving: CompletionServing, *headers: tuple[bytes, bytes], **fields: Any) -> Prepared[Request]:

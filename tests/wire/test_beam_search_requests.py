@@ -39,7 +39,8 @@ def test_what_it_does_not_know_changes_nothing() -> None:
     [
         ({"n": 11}, "Requested sample logprobs of 22, which is greater than max allowed: 20"),
         ({"temperature": -1}, "temperature must be non-negative"),
-        ({"n": 0}, "n must be at least 1"),
+        ({"n": 0}, "beam_width must be at least 1, got 0."),
+        ({"n": 16385}, "beam_width must be at most 16384, got 16385. To increase this limit"),
     ],
 )
 def test_what_it_knows_is_checked(fields: dict[str, Any], message: str) -> None:

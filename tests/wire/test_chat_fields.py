@@ -37,6 +37,8 @@ def outcome(body: dict[str, Any]) -> Any:
         model = Model.model_validate(body, from_attributes=True)
     except ValidationError as error:
         return bad_request(failures(error)).message
+    except APIError as error:
+        return error.message
     return {name: getattr(model, name) for name in body if name != "messages"}
 
 

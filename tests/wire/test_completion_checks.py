@@ -30,7 +30,7 @@ def test_a_list_of_prompts_must_hold_one(profile: str, suffix: str) -> None:
 
 
 def test_a_list_of_prompts_is_bounded_but_not_a_list_of_tokens() -> None:
-    serving = completions(max_prompts=3)
+    serving = completions(max_completion_prompts=3)
     ids = list(serving.config.tokenizer.encode("a b c d"))
     assert whole(serving, prompt=ids, max_tokens=1)["usage"]["prompt_tokens"] == 4
     assert len(whole(serving, prompt=["a"] * 3, max_tokens=1)["choices"]) == 3
@@ -133,7 +133,7 @@ ORDER: list[dict[str, Any]] = [
 
 
 def test_the_first_reason_in_vllm_s_order_is_told() -> None:
-    serving = completions(max_prompts=1)
+    serving = completions(max_completion_prompts=1)
     everything: dict[str, Any] = {}
     for fields in reversed(ORDER):
         everything.update(fields)

@@ -13,7 +13,7 @@ TOOL = {"name": "f", "input_schema": {"properties": {}}}
 
 def made(messages: list[Any] | None = None, **fields: Any) -> Any:
     least = {"model": "m", "max_tokens": 9, "messages": messages or [{"role": "user", "content": "hola"}]}
-    return chat_request(AnthropicMessagesRequest.parse({**least, **fields}))
+    return chat_request(AnthropicMessagesRequest.parse({**least, **fields}), lambda: "low")
 
 
 def test_parameters_keep_their_meaning() -> None:
@@ -56,6 +56,23 @@ def test_an_output_format_and_an_effort() -> None:
     chat = made(output_config={"effort": "low", "format": {"type": "json_schema", "schema": {"type": "string"}}})
     assert chat.reasoning_effort == "low"
     assert chat.response_format.json_schema.json_schema == {"type": "string"}
+
+
+@pytest.mark.parametrize(
+    ("thinking", "effort", "budget"),
+    [
+        ({"type": "enabled", "budget_tokens": 2048}, "high", 2048),
+        ({"type": "disabled"}, "low", None),
+        ({"type": "adaptive"}, "high", None),
+        (None, "high", None),
+    ],
+)
+def test_what_thinking_becomes(thinking: Any, effort: str, budget: int | None) -> None:
+    chat = made(thinking=thinking, output_config={"effort": "high"})
+    assert (chat.reasoning_effort, chat.thinking_token_budget) == (effort, budget)
+    counted = AnthropicCountTokensRequest.parse({"model": "m", "messages": [], "thinking": thinking})
+    asked = chat_request(counted, lambda: "low")
+    assert asked.reasoning_effort == ("low" if thinking == {"type": "disabled"} else None)
 
 
 def text(words: str) -> dict[str, Any]:
@@ -116,6 +133,6 @@ def test_what_the_assistant_said_is_one_message() -> None:
 
 def test_counting_knows_no_limits() -> None:
     request = AnthropicCountTokensRequest.parse({"model": "m", "messages": [], "system": "hola"})
-    chat = chat_request(request)
+    chat = chat_request(request, lambda: "low")
     assert chat.messages == [{"role": "system", "content": "hola"}]
     assert chat.max_completion_tokens is None

@@ -101,4 +101,14 @@ def test_thinking_is_unknown_to_0_30(profile: str, status: int) -> None:
         assert whole(serving, thinking={"type": "nonsense"})["stop_reason"] == "end_turn"
     else:
         assert refusal(serving, thinking={"type": "nonsense"}).status == status
-    assert whole(serving, thinking=THINKING, max_tokens=2000)["stop_reason"] == "end_turn"
+
+
+@pytest.mark.parametrize(("profile", "status"), [("0.30", 200), ("0.32", 400), ("0.33", 400)])
+def test_a_budget_of_thinking_is_one_of_the_chat(profile: str, status: int) -> None:
+    """So it needs a server that tells reasoning apart."""
+    asked = {"thinking": THINKING, "max_tokens": 2000}
+    assert whole(messages_api(profile, reasoning_parser="qwen3"), **asked)["stop_reason"] == "end_turn"
+    if status == 200:
+        assert whole(messages_api(profile), **asked)["stop_reason"] == "end_turn"
+    else:
+        assert "thinking_token_budget is set" in refusal(messages_api(profile), **asked).message
