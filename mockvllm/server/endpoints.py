@@ -15,11 +15,11 @@ def generation_endpoints(backend: Backend) -> dict[str, Generation]:
     completions = CompletionServing(config)
     invocations = Invocations({"ChatCompletionRequest": chat, "CompletionRequest": completions})
     return {
-        "/invocations": Generation(backend, invocations.prepare, tells_load=True),
-        "/v1/chat/completions": Generation(backend, chat.prepare, tells_load=True),
+        "/invocations": Generation(backend, invocations.prepare, tells_load=True, keeps_alive=True),
+        "/v1/chat/completions": Generation(backend, chat.prepare, tells_load=True, keeps_alive=True),
         "/v1/chat/completions/batch": Generation(backend, BatchServing(config).prepare),
         "/v1/responses": ResponsesGeneration(backend),
-        "/v1/completions": Generation(backend, completions.prepare, tells_load=True),
+        "/v1/completions": Generation(backend, completions.prepare, tells_load=True, keeps_alive=True),
         "/v1/messages": Generation(backend, backend.messages.prepare),
         "/generative_scoring": Generation(backend, ScoringServing(config).prepare),
     }

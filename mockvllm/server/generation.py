@@ -10,8 +10,9 @@ from starlette.responses import Response
 
 from mockvllm.server.asgi import JSON, Headers, Message, Receive, Scope, Send, header, read_body, respond
 from mockvllm.server.backend import Backend
-from mockvllm.server.exchange import Exchange, Stream, Whole
+from mockvllm.server.exchange import Exchange, Sink, Stream, Whole
 from mockvllm.server.journal import Entry
+from mockvllm.server.keep_alive import KeepAlive
 from mockvllm.server.orca import ASKED, load_report
 from mockvllm.server.protocol import Connection
 from mockvllm.server.sinks import DrivenSink, QueueSink
@@ -32,12 +33,16 @@ class Prepare(Protocol):
 
 
 class Generation:
-    """One generation endpoint. `prepare` is all that differs between them, and whether a header `tells_load`."""
+    """One generation endpoint. `prepare` is all that differs between them, and whether a header `tells_load` and a
+    silent stream `keeps_alive`."""
 
-    def __init__(self, backend: Backend, prepare: Prepare, *, tells_load: bool = False) -> None:
+    def __init__(
+        self, backend: Backend, prepare: Prepare, *, tells_load: bool = False, keeps_alive: bool = False
+    ) -> None:
         self._backend = backend
         self._prepare = prepare
         self._tells_load = tells_load
+        self._keep_alive_interval = backend.settings.sse_keep_alive_interval if keeps_alive else 0
 
     async def serve(self, scope: Scope, receive: Receive, send: Send, connection: Connection) -> None:
         """Under our own transport: the driver's tick writes, this coroutine only waits for the end."""
@@ -55,13 +60,16 @@ class Generation:
             await detached(scope, receive, send)
             return
         exchange: Exchange
+        keeper: KeepAlive | None = None
         if prepared.stream:
             await send(dict(STREAM_HEAD))
             if prepared.failure is not None:
                 await self._send_failure(entry, prepared, send, connection)
                 await _disconnect(receive)
                 return
-            exchange = Stream(prepared, self._backend.driver, entry, DrivenSink(send, connection))
+            sink = DrivenSink(send, connection)
+            keeper = self._keep_alive(sink, entry)
+            exchange = Stream(prepared, self._backend.driver, entry, keeper or sink)
         else:
             head = partial(self._whole_head, scope, entry)
             exchange = Whole(prepared, self._backend.driver, entry, DrivenSink(send, connection, head))
@@ -70,6 +78,8 @@ class Generation:
         try:
             await _disconnect(receive)
         finally:
+            if keeper is not None:
+                keeper.stop()
             self._backend.num_open_requests -= 1
         if exchange.unfinished:
             entry.client_closed(connection.closed_by_peer or "fin")
@@ -91,13 +101,20 @@ class Generation:
         if detached is not None:
             return detached
         sink = QueueSink()
+        keeper = self._keep_alive(sink, entry) if prepared.stream else None
         kind = Stream if prepared.stream else Whole
-        exchange = kind(prepared, self._backend.driver, entry, sink)
+        exchange = kind(prepared, self._backend.driver, entry, keeper or sink)
         exchange.start()
-        pieces = _leaving(exchange, entry, sink)
+        pieces = _leaving(exchange, entry, sink, keeper)
         if prepared.stream:
             return EventStream(pieces)
         return WholeResponse(pieces, partial(self._whole_head, request.scope, entry))
+
+    def _keep_alive(self, sink: Sink, entry: Entry) -> KeepAlive | None:
+        """What writes into a stream that is silent for too long, if anything is to."""
+        if not self._keep_alive_interval:
+            return None
+        return KeepAlive(sink, self._backend.clock, self._keep_alive_interval, entry)
 
     def _whole_head(self, scope: Scope, entry: Entry) -> Message:
         return {**WHOLE_HEAD, "status": entry.status, "headers": [*JSON, *self._load(scope)]}
@@ -163,11 +180,13 @@ async def _failed(payload: bytes, *, cut: bool) -> AsyncIterator[bytes]:
         raise ConnectionAbortedError("the stream is cut off by a failure")
 
 
-async def _leaving(exchange: Exchange, entry: Entry, sink: QueueSink) -> AsyncIterator[bytes]:
+async def _leaving(exchange: Exchange, entry: Entry, sink: QueueSink, keeper: KeepAlive | None) -> AsyncIterator[bytes]:
     try:
         async for piece in sink:
             yield piece
     finally:
+        if keeper is not None:
+            keeper.stop()
         if exchange.unfinished:
             entry.client_closed("fin")
             exchange.leave()

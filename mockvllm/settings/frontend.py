@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from mockvllm.settings.knob import knob
-from mockvllm.settings.values import LoRAModulePath, human_int, json_strings, lora_module
+from mockvllm.settings.values import LoRAModulePath, json_strings, lora_module
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -75,5 +75,3 @@ class Frontend:
     root_path: str | None = knob(None, "path prefix a proxy in front strips or keeps")
     enable_request_id_headers: bool = knob(False, "X-Request-Id in every answer")
     disable_fastapi_docs: bool = knob(False, "no /docs, /redoc and /openapi.json")
-    h11_max_incomplete_event_size: int = knob(4194304, "bytes of a request head", parse=human_int, within="[1, inf)")
-    h11_max_header_count: int = knob(256, "headers of a request", within="[1, inf)")

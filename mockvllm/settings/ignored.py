@@ -32,6 +32,8 @@ IGNORED: dict[str, dict[str, Any]] = {
         "ssl-ciphers": str,
         "enable-offline-docs": False,
         "enable-flash-late-interaction": True,
+        "h11-max-incomplete-event-size": 4194304,
+        "h11-max-header-count": 256,
     },
     "ModelConfig": {
         "trust-remote-code": False,
