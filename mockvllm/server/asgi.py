@@ -23,6 +23,11 @@ def header(scope: Scope, name: bytes) -> bytes | None:
     return None
 
 
+def lookup(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """The headers by their names (lower case): of those that share one the first, as `header` has it."""
+    return dict(reversed([*headers]))
+
+
 class EditedStart:
     """`send`, with the response's start message edited first. It is no coroutine of its own, so that `send` can be
     driven by hand, and it leaves the body alone: who sends one may go past it (`body_send`)."""

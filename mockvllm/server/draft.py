@@ -46,9 +46,10 @@ class Draft(Generic[R]):
 
 
 def response_id(prefix: str, request_id: str | None, headers: Mapping[bytes, bytes]) -> str:
-    """The id of the response: the client's (header before field), or a random one."""
-    given = headers.get(b"x-request-id")
-    return prefix + (given.decode("latin-1") if given else request_id or f"{random.getrandbits(64):016x}")
+    """The id of the response: the client's (header before field), even an empty one, or else a random one."""
+    header = headers.get(b"x-request-id")
+    given = request_id if header is None else header.decode("latin-1")
+    return prefix + (f"{random.getrandbits(64):016x}" if given is None else given)
 
 
 def priority(request: GenerationRequest, headers: Mapping[bytes, bytes]) -> int:

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from mockvllm.engine import Request
+from mockvllm.server.asgi import lookup
 from mockvllm.server.draft import Headers
 from mockvllm.server.serving import Serving
 from mockvllm.wire.body import parse_anything
@@ -20,9 +21,9 @@ class Invocations:
 
     def prepare(self, body: bytes, headers: Headers, now: float) -> Prepared[Request]:
         """As `Serving.prepare`. A refusal that is none of the schema's is an answer."""
-        lookup = dict(headers)
-        fields = parse_anything(body, lookup.get(b"content-type"), "JSON decode error: {error}")
+        found = lookup(headers)
+        fields = parse_anything(body, found.get(b"content-type"), "JSON decode error: {error}")
         for endpoint in self._endpoints.values() if isinstance(fields, dict) else ():
             with suppress(SchemaError):
-                return endpoint.serve(endpoint.parse(fields), fields, lookup, now)
+                return endpoint.serve(endpoint.parse(fields), fields, found, now)
         raise invalid(f"Cannot find suitable handler for request. Expected one of: {list(self._endpoints)}")

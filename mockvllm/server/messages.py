@@ -6,6 +6,7 @@ from typing import Any
 
 from mockvllm.engine import Request
 from mockvllm.profiles.messages import MessagesRules
+from mockvllm.server.asgi import lookup
 from mockvllm.server.chat import ChatServing
 from mockvllm.server.draft import Draft, Headers
 from mockvllm.server.serving import Response
@@ -35,19 +36,19 @@ class MessagesServing(ChatServing):
         self._origin = limit_stop_strings(AnthropicMessagesRequest, config.max_stop_strings)
 
     def prepare(self, body: bytes, headers: Headers, now: float) -> Prepared[Request]:
-        lookup = dict(headers)
-        fields = parse_body(body, lookup.get(b"content-type"))
+        found = lookup(headers)
+        fields = parse_body(body, found.get(b"content-type"))
         request = self._origin.parse(fields, self._rules.absent_fields)
         if self._rules.checks_thinking_budget:
             check_thinking_budget(request, fields)
         try:
-            return self.serve(chat_request(request, self._disabled_effort), fields, lookup, now)
+            return self.serve(chat_request(request, self._disabled_effort), fields, found, now)
         except APIError as error:
             raise self._anthropic(error) from None
 
     def count_tokens(self, body: bytes, headers: Headers) -> bytes:
         """The answer of /v1/messages/count_tokens. Raises APIError."""
-        fields: Mapping[str, Any] = parse_body(body, dict(headers).get(b"content-type"))
+        fields: Mapping[str, Any] = parse_body(body, lookup(headers).get(b"content-type"))
         asked = AnthropicCountTokensRequest.parse(fields, self._rules.absent_count_tokens_fields)
         try:
             request = chat_request(asked, self._disabled_effort)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from mockvllm.answers.output import Output
 from mockvllm.engine import Request
 from mockvllm.profiles.responses import ResponsesRules
+from mockvllm.server.asgi import lookup
 from mockvllm.server.chat import ChatServing
 from mockvllm.server.draft import Draft, Headers, Prompt
 from mockvllm.server.responses_store import ResponsesStore
@@ -35,12 +36,12 @@ class ResponsesServing(ChatServing):
         self._shape = ResponsesShape(config.model_names[0], rules, config.usage)
 
     def prepare(self, body: bytes, headers: Headers, now: float) -> Prepared[Request]:
-        lookup = dict(headers)
-        fields = parse_body(body, lookup.get(b"content-type"))
+        found = lookup(headers)
+        fields = parse_body(body, found.get(b"content-type"))
         origin = self._origin.parse(check_responses_body(fields), self._rules.absent_fields)
         self.config.check_model(origin.model)
         self._check_store(origin)
-        return self.serve(chat_request(origin, self._history(origin)), fields, lookup, now)
+        return self.serve(chat_request(origin, self._history(origin)), fields, found, now)
 
     def check(self, request: ChatCompletionRequest) -> None:
         """Tools need no parser: without one what is said is text (vLLM)."""

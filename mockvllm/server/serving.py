@@ -10,6 +10,7 @@ from mockvllm.answers.output import NO_STOP, Output, StopRules
 from mockvllm.answers.script import Script
 from mockvllm.answers.tokenizer import cut
 from mockvllm.engine import RepetitionDetection, Request
+from mockvllm.server.asgi import lookup
 from mockvllm.server.constraints import constraint_of, default_directive
 from mockvllm.server.draft import RANK, Draft, Headers, Prompt, R, integer, priority, response_id
 from mockvllm.server.scripting import Scripting
@@ -95,9 +96,9 @@ class Serving(Generic[R]):
 
     def prepare(self, body: bytes, headers: Headers, now: float) -> Prepared[Request]:
         """`now`: the engine's clock, in seconds. Raises APIError for a request refused before anything is sent."""
-        lookup = dict(headers)
-        fields = parse_body(body, lookup.get(b"content-type"))
-        return self.serve(self.parse(fields), fields, lookup, now)
+        found = lookup(headers)
+        fields = parse_body(body, found.get(b"content-type"))
+        return self.serve(self.parse(fields), fields, found, now)
 
     def serve(
         self, request: R, fields: Mapping[str, Any], headers: Mapping[bytes, bytes], now: float
@@ -121,7 +122,7 @@ class Serving(Generic[R]):
             prompt.values = values = self.sampling(request, self.window.max_tokens(ask, len(prompt.token_ids)))
             self.add_logprobs(request, values)
             self.bind(request, prompt)
-        request_id = response_id(self.id_prefix, request.request_id, headers)
+        request_id = response_id(self.id_prefix, request.given.get("request_id"), headers)
         return Draft(request_id, request, now, priority(request, headers), prompts)
 
     def _refused(self, draft: Draft[R], failure: APIError) -> Prepared[Request]:

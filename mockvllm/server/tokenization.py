@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from mockvllm.server.asgi import lookup
 from mockvllm.server.chat_prompt import ChatPrompts
 from mockvllm.server.serving_options import ServingConfig
 from mockvllm.wire.body import parse_body
@@ -30,7 +31,7 @@ class Tokenization:
 
     def tokenize(self, body: bytes, headers: Headers) -> bytes:
         """However long the prompt is."""
-        request = parse_tokenize(parse_body(body, dict(headers).get(b"content-type"), num_forms=2))
+        request = parse_tokenize(parse_body(body, lookup(headers).get(b"content-type"), num_forms=2))
         self._config.check_model(request.model)
         text = self._rendered(request) if isinstance(request, TokenizeChatRequest) else request.prompt
         token_ids = self._encode(request, text)
@@ -39,7 +40,7 @@ class Tokenization:
 
     def detokenize(self, body: bytes, headers: Headers) -> bytes:
         """Tokens that nobody knows have no text."""
-        request = DetokenizeRequest.parse(parse_body(body, dict(headers).get(b"content-type")))
+        request = DetokenizeRequest.parse(parse_body(body, lookup(headers).get(b"content-type")))
         self._config.check_model(request.model)
         known = [token_id for token_id in request.tokens if token_id < self._tokenizer.vocab_size]
         return compact({"prompt": self._tokenizer.decode(known)})

@@ -15,7 +15,8 @@ class RequestId:
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] != "http":
             return self._app(scope, receive, send)
-        value = header(scope, b"x-request-id") or uuid.uuid4().hex.encode()
+        own = header(scope, b"x-request-id")
+        value = uuid.uuid4().hex.encode() if own is None else own
 
         def add(message: Message) -> None:
             message["headers"] = [*message.get("headers", ()), (b"x-request-id", value)]

@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import APIRouter
 
 from mockvllm.profiles.routes import RouteRules
+from mockvllm.server.asgi import lookup
 from mockvllm.server.routes.posts import post
 from mockvllm.wire.body import parse_anything
 from mockvllm.wire.errors import APIError
@@ -27,7 +28,7 @@ def router(rules: RouteRules) -> APIRouter:
 
 def scale(body: bytes, headers: Iterable[tuple[bytes, bytes]]) -> bytes:
     """Always an APIError."""
-    asked = parse_anything(body, dict(headers).get(b"content-type"), "Invalid JSON format")
+    asked = parse_anything(body, lookup(headers).get(b"content-type"), "Invalid JSON format")
     if not isinstance(asked, dict):
         raise _bad("Request body must be a JSON object")
     if asked.get("new_data_parallel_size") is None:

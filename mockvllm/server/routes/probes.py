@@ -37,11 +37,11 @@ def router(backend: Backend) -> APIRouter:
 
 
 def ping() -> APIRouter:
-    """SageMaker's name for /health."""
+    """SageMaker's name for /health. GET is the first of both, and what a refused method is told of (vLLM)."""
     routes = APIRouter()
 
-    @routes.get("/ping", response_class=Response)
     @routes.post("/ping", response_class=Response)
+    @routes.get("/ping", response_class=Response)
     async def answer() -> Response:
         """200 with an empty body."""
         return Response(status_code=200)
