@@ -60,7 +60,10 @@ class HFTokenizer:
         return cut(ids, size, side)
 
     def decode(self, ids: Sequence[int], *, skip_special_tokens: bool = False) -> str:
-        text: str = self._tokenizer.decode(ids, skip_special_tokens=skip_special_tokens)
+        try:
+            text: str = self._tokenizer.decode(ids, skip_special_tokens=skip_special_tokens)
+        except OverflowError:  # an id of more than 32 bits is nobody's
+            return self.decode([id for id in ids if id < self.vocab_size], skip_special_tokens=skip_special_tokens)
         return text
 
     def token_text(self, token_id: int) -> str:

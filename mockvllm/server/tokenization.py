@@ -42,8 +42,7 @@ class Tokenization:
         """Tokens that nobody knows have no text."""
         request = DetokenizeRequest.parse(parse_body(body, lookup(headers).get(b"content-type")))
         self._config.check_model(request.model)
-        known = [token_id for token_id in request.tokens if token_id < self._tokenizer.vocab_size]
-        return compact({"prompt": self._tokenizer.decode(known)})
+        return compact({"prompt": self._tokenizer.decode(request.tokens)})
 
     def info(self) -> bytes:
         """The tokenizer's settings as it was loaded, the chat template included."""

@@ -81,3 +81,10 @@ def test_end_tokens_fall_back_to_the_model_config(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"eos_token_id": [6006, 6010], "vocab_size": 7000}')
     tokenizer = HFTokenizer(tmp_path)
     assert (tokenizer.eos_token_id, tokenizer.extra_end_ids, tokenizer.vocab_size) == (6006, [6010], 7000)
+
+
+@pytest.mark.parametrize("unknown", [6016, 2**32 - 1, 2**32, 2**70])
+def test_what_nobody_knows_has_no_text(tokenizer: HFTokenizer, unknown: int) -> None:
+    ids = tokenizer.encode("hola")
+    assert tokenizer.decode([*ids, unknown, *ids]) == "holahola"
+    assert not tokenizer.incomplete([*ids, unknown])
