@@ -8,23 +8,25 @@ import msgspec
 from mockvllm.wire.errors import APIError, invalid
 from mockvllm.wire.validation import Failure, bad_request
 
+_JSON = b"application/json"
 _decode = msgspec.json.Decoder().decode
 
 
 def parse_body(raw: bytes, content_type: bytes | None, num_forms: int = 1) -> dict[str, Any]:
     """The request's JSON object. `num_forms`: of how many forms it may be, each of which complains.
 
-    Raises APIError: wrong content type, no JSON, no object.
+    Raises APIError: no JSON, wrong content type, no object.
     """
+    body = _parse_json(raw) if content_type == _JSON or _is_json_to_fastapi(content_type) else None
     check_content_type(content_type)
-    body = _parse_json(raw)
     if type(body) is not dict:
         raise bad_request([_not_an_object(body)] * (1 if body is None else num_forms))
     return body
 
 
 def check_content_type(content_type: bytes | None) -> None:
-    if content_type != b"application/json" and not _is_json(content_type):
+    """Nothing but JSON, whose type may have parameters behind a semicolon that follows at once (vLLM)."""
+    if content_type != _JSON and (content_type or b"").lower().split(b";")[0] != _JSON:
         message = "1 validation error:\n  Unsupported Media Type: Only 'application/json' is allowed"
         raise APIError(400, message, "Bad Request")
 
@@ -41,8 +43,10 @@ def parse_anything(raw: bytes, content_type: bytes | None, complaint: str) -> An
         raise invalid(str(error)) from None
 
 
-def _is_json(content_type: bytes | None) -> bool:
-    return content_type is not None and content_type.split(b";")[0].strip().lower() == b"application/json"
+def _is_json_to_fastapi(content_type: bytes | None) -> bool:
+    """Whether the body is parsed before anybody asks vLLM, and so refused first if it cannot be."""
+    kind, _, subtype = (content_type or b"").split(b";")[0].strip().lower().partition(b"/")
+    return kind == b"application" and (subtype == b"json" or subtype.endswith(b"+json"))
 
 
 def _parse_json(raw: bytes) -> Any:

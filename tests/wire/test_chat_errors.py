@@ -105,13 +105,26 @@ def test_what_python_s_parser_takes_is_taken(raw: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "content_type", [b"application/json", b"Application/JSON; charset=utf-8", b"application/json ;x"]
+    "content_type",
+    [b"application/json", b"Application/JSON; charset=utf-8", b"application/json;", b"application/json;x"],
 )
 def test_json_by_any_spelling_is_json(content_type: bytes) -> None:
     assert parse_body(b"{}", content_type) == {}
 
 
-@pytest.mark.parametrize("content_type", [None, b"", b"text/plain", b"application/vnd.api+json", b"application/jsonx"])
+@pytest.mark.parametrize(
+    "content_type", [None, b"", b"text/plain", b"application/jsonx", b"application/json,", b"json"]
+)
 def test_other_content_types_are_refused_before_the_body_is_read(content_type: bytes | None) -> None:
     with pytest.raises(APIError, match="Unsupported Media Type: Only 'application/json' is allowed"):
         parse_body(b"{broken", content_type)
+
+
+@pytest.mark.parametrize("content_type", [b"application/vnd.api+json", b"application/json ;x", b" application/json"])
+def test_what_only_fastapi_takes_for_json_is_read_and_then_refused(content_type: bytes) -> None:
+    for raw, message in ((b"{broken", "JSON decode error"), (b'{"a":"\xff"}', "There was an error parsing the body")):
+        with pytest.raises(APIError, match=message):
+            parse_body(raw, content_type)
+    for raw in (b"{}", b""):
+        with pytest.raises(APIError, match="Unsupported Media Type"):
+            parse_body(raw, content_type)
