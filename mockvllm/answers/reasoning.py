@@ -4,7 +4,7 @@ A tag is one token of its model, so a tag is never spread over two deltas.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Protocol
 
 from mockvllm.answers.tool_calls import MessageDelta
@@ -110,6 +110,25 @@ class Qwen3ReasoningParser:
         return reasoning, text[end.end() if end[0] == END else end.start() :]
 
 
+class NoReasoning:
+    """All is content (vLLM's identity parser)."""
+
+    def __init__(self) -> None:
+        self.ended = True
+
+    def feed(self, text: str) -> MessageDelta | None:
+        return {"content": text} if text else None
+
+    def split(self, text: str) -> Split:
+        return None, text
+
+    def closed_by(self, prompt: str) -> bool:
+        return True
+
+    def counter(self) -> ReasoningCount:
+        return _TokensBeforeEnd(thinking=False)
+
+
 class _TokensBetweenTags:
     """Reasoning without `<think>` counts nothing; a block that never closes counts up to the end token."""
 
@@ -143,29 +162,3 @@ class _TokensBeforeEnd:
 def _behind_start(text: str) -> str:
     before, tag, behind = text.partition(START)
     return behind if tag else before
-
-
-_NEAREST: Mapping[str, Sequence[str]] = {
-    "deepseek_r1": (
-        "cohere_command3", "cohere_command4", "ernie45", "granite", "kimi_k2", "kimi_k3", "minimax_m2",
-        "minimax_m2_append_think", "minimax_m3", "mistral", "olmo3", "openai_gptoss", "poolside_v1", "seed_oss",
-        "step3", "step3p5",
-    ),
-    "qwen3": (
-        "deepseek_v3", "deepseek_v31", "deepseek_v4", "exaone4", "gemma4", "glm45", "glm47", "holo2", "hunyuan_a13b",
-        "hy_v3", "inkling", "mimo", "nemotron_v3", "solar_open2",
-    ),
-}  # fmt: skip
-"""vLLM's other parsers, by the one that stands in for them: the second can be told by the template not to think."""
-
-_OWN: Mapping[str, Callable[[Mapping[str, object]], ReasoningParser]] = {
-    "deepseek_r1": DeepSeekR1ReasoningParser,
-    "qwen3": Qwen3ReasoningParser,
-}
-REASONING_PARSERS = {**_OWN, **{name: _OWN[nearest] for nearest, names in _NEAREST.items() for name in names}}
-"""By the names of `--reasoning-parser`; made with the variables of the request's template (`chat_template_kwargs`)."""
-
-
-def stand_in(name: str) -> str | None:
-    """The parser that stands in for this one, None if it is itself."""
-    return next((nearest for nearest, names in _NEAREST.items() if name in names), None)

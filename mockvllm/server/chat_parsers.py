@@ -1,7 +1,8 @@
 """How a server finds reasoning and tool calls in what its choices say, as its flags and each request settle."""
 
 from mockvllm.answers.message_parser import MessageParser
-from mockvllm.answers.reasoning import REASONING_PARSERS, ReasoningParser
+from mockvllm.answers.reasoning import ReasoningParser
+from mockvllm.answers.reasoning_formats import REASONING_PARSERS
 from mockvllm.answers.tool_calls import NoToolCalls, ToolParser
 from mockvllm.answers.tool_calls_formats import TOOL_FORMATS
 from mockvllm.server.chat_prompt import template_variables

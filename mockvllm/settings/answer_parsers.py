@@ -40,9 +40,9 @@ def _stand_in(option: str, name: str) -> Iterator[str]:
 def _names(option: str) -> Mapping[str, str | None]:
     """The parsers, and what stands in for them; imported by who names one."""
     if option == "reasoning_parser":
-        from mockvllm.answers import reasoning
+        from mockvllm.answers import reasoning_formats
 
-        return {name: reasoning.stand_in(name) for name in reasoning.REASONING_PARSERS}
+        return {name: reasoning_formats.stand_in(name) for name in reasoning_formats.REASONING_PARSERS}
     from mockvllm.answers import tool_calls_formats
 
     return {name: tool_calls_formats.stand_in(name) for name in tool_calls_formats.TOOL_FORMATS}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockvllm.answers.message_parser import MessageParser
-from mockvllm.answers.reasoning import REASONING_PARSERS
+from mockvllm.answers.reasoning_formats import REASONING_PARSERS
 from mockvllm.answers.tool_calls import Message, MessageDelta, NoToolCalls, ToolCall, ToolCallDelta, ToolParser
 from mockvllm.answers.tool_calls_hermes import HermesToolParser
 from mockvllm.answers.tool_calls_llama import Llama3JsonToolParser

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockvllm.answers.reasoning import REASONING_PARSERS, ReasoningParser, Split
+from mockvllm.answers.reasoning import ReasoningParser, Split
+from mockvllm.answers.reasoning_formats import REASONING_PARSERS
 from mockvllm.answers.tool_calls import MessageDelta
 
 WORDS = st.lists(st.sampled_from(["uno", " dos", "\n", "<", "/think", "</", " "]), max_size=6)

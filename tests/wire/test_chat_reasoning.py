@@ -46,6 +46,36 @@ def test_what_is_thought_is_shown_apart(parser: str, profile: str, interval: int
     assert streamed(stream(serving, mock=THOUGHT)) == (reasoning, content)
 
 
+@pytest.mark.parametrize(
+    ("parser", "fields", "thinks"),
+    [
+        ("deepseek_v3", {}, False),
+        ("deepseek_v31", {"chat_template_kwargs": {"thinking": True}}, True),
+        ("deepseek_v3", {"chat_template_kwargs": {"thinking": False, "enable_thinking": True}}, True),
+        ("deepseek_v4", {"chat_template_kwargs": {"thinking": None}}, False),
+        ("deepseek_v3", {"reasoning_effort": "high"}, True),
+        ("deepseek_v3", {"reasoning_effort": "none"}, False),
+        ("holo2", {}, True),
+        ("holo2", {"chat_template_kwargs": {"enable_thinking": False}}, False),
+        ("kimi_k2", {"chat_template_kwargs": {"enable_thinking": False}}, True),
+        ("kimi_k2", {"chat_template_kwargs": {"thinking": False}}, False),
+    ],
+)
+def test_some_think_only_if_the_template_is_told_so(parser: str, fields: dict[str, Any], thinks: bool) -> None:
+    """Else all that is said is content, tags included, and no token counts as reasoning."""
+    serving = thinker(parser)
+    body = whole(serving, mock=THOUGHT, **fields)
+    expected = (" uno dos tres ", " Hola, mundo.") if thinks else (None, THOUGHT["say"])
+    assert message(body) == expected
+    assert streamed(stream(serving, mock=THOUGHT, **fields)) == (expected[0] or "", expected[1])
+    counted = body["usage"]["completion_tokens_details"]["reasoning_tokens"]
+    assert (counted > 0) == thinks
+    if "reasoning_effort" not in fields:
+        variables = fields.get("chat_template_kwargs", {})
+        told_once = words(reasoning_parser=parser, default_chat_template_kwargs=variables)
+        assert message(whole(told_once, mock=THOUGHT)) == expected
+
+
 @PARSERS
 def test_what_never_ends_is_all_reasoning(parser: str) -> None:
     for said in ({"say": "<think> uno dos"}, {"say": " uno dos"}):
