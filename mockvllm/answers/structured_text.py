@@ -13,6 +13,8 @@ _END = 256
 _QUOTE = b'"'
 _CLOSERS = (b'"}}', b'"}', b'"]', _QUOTE, b"}}", b"}", b"]")
 """What brings JSON nearer to its end, tried in this order."""
+_ONWARDS = (_QUOTE, b",")
+"""What leaves a string or a number, which could go on for ever, when no end is in sight."""
 _CACHED_GRAMMARS = 64
 
 
@@ -98,7 +100,7 @@ class _Walk:
     def go_on(self) -> bool:
         """Say one more byte towards an end. False: there have been enough of them."""
         ahead = self._ahead or self._look_ahead()
-        if not ahead and self._say_one_of((_QUOTE,)):
+        if not ahead and self._say_one_of(_ONWARDS):
             return True
         ahead = ahead or any_way_on(self._matcher)
         if self._steps <= 0 or not self.say(ahead[:1]):

@@ -203,3 +203,15 @@ def test_whatever_the_schema_and_the_script(value: Any, noise: str, streamed: bo
         text = text_of(stream(SERVING, **fields)) if streamed else content(whole(SERVING, **fields))
         assert Draft202012Validator(wanted).is_valid(json.loads(text)), (say, text)
         assert say != good or text == good
+
+
+@pytest.mark.parametrize("number", ["7", "70", "-7", "0"])
+def test_a_number_that_breaks_off_goes_on_with_what_must_follow(number: str) -> None:
+    """However far off the end is: it does not go on for ever."""
+    value = {"a": None, "b": [{"c": 79, "d": ""}], "e": {"f": False}}
+    asked = {"response_format": schema({"type": "object", "properties": {"v": described(value)}, "required": ["v"]})}
+    begun = f'{{"v": {{"a": null, "b": [{{"c": {number}'
+    answer = content(whole(SERVING, **asked, mock={"say": begun}, messages=HOLA))
+    assert answer.startswith(f"{begun},")
+    assert len(answer) < 100
+    assert json.loads(answer)["v"]["b"][0]["c"] == int(number)
