@@ -112,7 +112,7 @@ def test_nothing_said_is_a_message_without_content() -> None:
     assert found[-1]["response"]["output"][0]["content"] == []
 
 
-@given(st.text(max_size=60), st.integers(1, 5))
+@given(st.text(max_size=60).filter(lambda said: "‹" not in said), st.integers(1, 5))  # stands for "<" in a script
 def test_a_stream_adds_up_to_the_whole_however_its_tokens_are_merged(said: str, together: int) -> None:
     serving = responses_api()
     fields: dict[str, Any] = {"mock": {"say": said}, "max_output_tokens": 999}
