@@ -4,8 +4,9 @@ The driver hands each choice its tokens; the exchange turns them into bytes (`An
 No task belongs to a stream: everything here runs inside the driver's tick, and nothing waits for a socket.
 """
 
+import sys
 from collections.abc import Callable
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from mockvllm.clock.driver import Driver
 from mockvllm.engine import Request, RequestOutput
@@ -48,6 +49,7 @@ class Exchange:
     """What streams and whole answers share: the choices, their end, and the client's leaving."""
 
     __slots__ = ("answer", "choices", "driver", "entry", "sink", "unfinished")
+    max_tokens_per_result: ClassVar[int | None] = None  # as the engine has it
 
     def __init__(self, prepared: Prepared, driver: Driver, entry: Entry, sink: Sink) -> None:
         self.answer: Answer = prepared.answer
@@ -60,8 +62,8 @@ class Exchange:
     def start(self) -> None:
         for choice in self.choices:
             choice.request.owner = choice
-            if self.answer.can_stop:  # a stop string ends the request with the token that completes it
-                choice.request.max_tokens_per_result = 1
+            # A stop string ends the request with the token that completes it.
+            choice.request.max_tokens_per_result = 1 if self.answer.can_stop else self.max_tokens_per_result
             self.driver.add(choice.request)
 
     def leave(self) -> None:
@@ -204,6 +206,7 @@ class Whole(Exchange):
     """One JSON body, when every choice has ended."""
 
     __slots__ = ()
+    max_tokens_per_result = sys.maxsize  # nobody sees how many came at once
 
     def give_up(self, error: APIError) -> None:
         self.entry.status = error.status
