@@ -24,10 +24,12 @@ from mockvllm.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Application:
-    """`asgi` is what a server runs; `routes` are paths with their methods, in the order of their registration."""
+    """`asgi` is what a server runs; `routes` are paths with their methods, in the order of their registration.
+    `taskless_paths`: see `Protocol`."""
 
     asgi: App
     routes: Sequence[tuple[str, Sequence[str]]]
+    taskless_paths: frozenset[str]
 
 
 def build_app(backend: Backend) -> Application:
@@ -44,7 +46,7 @@ def build_app(backend: Backend) -> Application:
         access_log = AccessLog(quiet)
     known = [route for routes in (fastapi.routes, *(router.routes for router in routers)) for route in routes]
     routes = [(route.path, sorted(route.methods)) for route in known if isinstance(route, Route) and route.methods]
-    return Application(compose(hot, settings, keys, access_log), routes)
+    return Application(compose(hot, settings, keys, access_log), routes, hot.taskless_paths)
 
 
 def endpoints_of(backend: Backend) -> dict[str, Generation]:

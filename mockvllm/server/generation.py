@@ -3,7 +3,7 @@
 import logging
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -36,6 +36,9 @@ class Generation:
     """One generation endpoint. `prepare` is all that differs between them, and whether a header `tells_load` and a
     silent stream `keeps_alive`."""
 
+    needs_task: ClassVar[bool] = False
+    """True: it may wait for something else than its client."""
+
     def __init__(
         self, backend: Backend, prepare: Prepare, *, tells_load: bool = False, keeps_alive: bool = False
     ) -> None:
@@ -65,7 +68,7 @@ class Generation:
             await send(dict(STREAM_HEAD))
             if prepared.failure is not None:
                 await self._send_failure(entry, prepared, send, connection)
-                await _disconnect(receive)
+                await connection.over(receive)
                 return
             sink = DrivenSink(send, connection)
             keeper = self._keep_alive(sink, entry)
@@ -76,7 +79,7 @@ class Generation:
         exchange.start()
         self._backend.num_open_requests += 1
         try:
-            await _disconnect(receive)
+            await connection.over(receive)
         finally:
             if keeper is not None:
                 keeper.stop()
@@ -166,12 +169,6 @@ class Generation:
         await send({"type": "http.response.body", "body": self._fail(entry, prepared), "more_body": cut})
         if cut:
             connection.close()
-
-
-async def _disconnect(receive: Receive) -> None:
-    """Until the response is complete or the client has left: both say `http.disconnect`."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _failed(payload: bytes, *, cut: bool) -> AsyncIterator[bytes]:

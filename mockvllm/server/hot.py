@@ -13,6 +13,7 @@ class HotRoute:
     def __init__(self, app: App, endpoints: dict[str, Generation], root_path: str = "") -> None:
         self._app = app
         self._endpoints = endpoints | {root_path + path: endpoint for path, endpoint in endpoints.items()}
+        self.taskless_paths = frozenset(path for path, endpoint in self._endpoints.items() if not endpoint.needs_task)
 
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         if scope["type"] == "http" and scope["method"] == "POST":

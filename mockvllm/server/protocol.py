@@ -1,9 +1,12 @@
 """uvicorn's HTTP protocol with a handle on the connection in the ASGI scope."""
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar, Literal
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from mockvllm.server.asgi import Receive
+from mockvllm.server.pause import pause, rest
 
 EXTENSION = "mockvllm.connection"
 
@@ -11,13 +14,24 @@ EXTENSION = "mockvllm.connection"
 class Connection:
     """What a route may know of, and do to, the connection under it."""
 
-    __slots__ = ("closed_by_peer", "on_writable", "protocol", "writable")
+    __slots__ = ("closed_by_peer", "has_no_task", "is_over", "on_writable", "protocol", "writable")
 
     def __init__(self, protocol: "Protocol") -> None:
         self.protocol = protocol
         self.closed_by_peer: Literal["fin", "rst"] | None = None
         self.on_writable: Callable[[], None] | None = None
         self.writable = True  # False while the peer reads too slowly: the buffer is above its high-water mark
+        self.has_no_task = False  # whoever serves the request
+        self.is_over = False
+
+    async def over(self, receive: Receive) -> None:
+        """Until the response is complete or the peer has left."""
+        if self.has_no_task:
+            if not self.is_over:
+                await pause()
+        else:
+            while (await receive())["type"] != "http.disconnect":
+                pass
 
     def close(self) -> None:
         """Close once what is buffered has left, whatever of a response is missing."""
@@ -29,13 +43,58 @@ class Connection:
 
 
 class Protocol(HttpToolsProtocol):
-    """Adds `scope["extensions"]["mockvllm.connection"]`, and records how the peer closed."""
+    """Adds `scope["extensions"]["mockvllm.connection"]`, and records how the peer closed.
 
+    POSTs to `taskless_paths` wait for nothing but `Connection.over`: once their body is here they run without a task.
+    """
+
+    taskless_paths: ClassVar[frozenset[str]] = frozenset()
     connection: Connection
+    _paused: Coroutine[Any, Any, None] | None = None
+    _served: RequestResponseCycle | None = None  # while requests are pipelined, `cycle` is the last of them
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self.connection = Connection(self)
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        scope = cycle.scope
+        if scope["method"] == "POST" and scope["path"] in self.taskless_paths:
+            self.loop.call_soon(self._start, cycle, app)
+        else:
+            super()._start_asgi_task(cycle, app)
+
+    def _start(self, cycle: RequestResponseCycle, app: Any) -> None:
+        connection, self._served = self.connection, cycle
+        connection.is_over = cycle.disconnected
+        connection.has_no_task = not cycle.more_body
+        if connection.has_no_task:
+            self._run(cycle.run_asgi(app))
+        else:
+            super()._start_asgi_task(cycle, app)
+
+    def _run(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        try:
+            waits_for = coroutine.send(None)
+        except StopIteration:
+            return
+        if waits_for is None:
+            self._paused = coroutine
+        else:  # for a peer that reads too slowly
+            self.connection.has_no_task = False
+            task = self.loop.create_task(rest(coroutine, waits_for))
+            task.add_done_callback(self.tasks.discard)
+            self.tasks.add(task)
+
+    def _over(self) -> None:
+        self.connection.is_over = True
+        coroutine, self._paused = self._paused, None
+        if coroutine is not None:
+            self._run(coroutine)
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._over()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -48,6 +107,9 @@ class Protocol(HttpToolsProtocol):
         if exc is not None:
             self.connection.closed_by_peer = "rst"
         super().connection_lost(exc)
+        if self._served is not None and not self._served.response_complete:
+            self._served.disconnected = True
+        self._over()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -59,6 +121,11 @@ class Protocol(HttpToolsProtocol):
         on_writable, self.connection.on_writable = self.connection.on_writable, None
         if on_writable is not None:
             on_writable()
+
+
+def protocol_of(taskless_paths: frozenset[str]) -> type[Protocol]:
+    """What uvicorn is to make of each connection."""
+    return type("TasklessProtocol", (Protocol,), {"taskless_paths": taskless_paths})
 
 
 def connection(scope: Any) -> Connection | None:

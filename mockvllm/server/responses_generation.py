@@ -12,6 +12,8 @@ from mockvllm.wire.prepared import Prepared
 
 
 class ResponsesGeneration(Generation):
+    needs_task = True
+
     def __init__(self, backend: Backend) -> None:
         super().__init__(backend, backend.responses.prepare)
         self._store = backend.responses.store

@@ -16,7 +16,7 @@ from mockvllm.server.backend import Backend
 from mockvllm.server.build import build_backend
 from mockvllm.server.lifecycle import Server, listen
 from mockvllm.server.log_format import LogFormat, stream_of
-from mockvllm.server.protocol import Protocol
+from mockvllm.server.protocol import protocol_of
 from mockvllm.server.startup_log import Startup, address, startup_records, write
 from mockvllm.server.tls import check_tls
 from mockvllm.settings import Environment, Settings, SettingsError
@@ -52,7 +52,7 @@ async def serve(settings: Settings, environment: Environment, sock: socket) -> N
     print_startup(backend, application, sock, time.monotonic() - began)
     config = uvicorn.Config(
         application.asgi,
-        http=Protocol,
+        http=protocol_of(application.taskless_paths),
         interface="asgi3",  # the layers are no coroutine functions, by which uvicorn would know it
         ws="none",
         lifespan="on",

@@ -10,7 +10,8 @@ from uvicorn.server import ServerState
 
 from mockvllm.server.app import build_app
 from mockvllm.server.build import build_backend
-from mockvllm.server.protocol import Protocol
+from mockvllm.server.pause import pause, rest
+from mockvllm.server.protocol import protocol_of
 from mockvllm.settings import load
 from tests.server.harness import CHAT, chat, settle
 
@@ -53,20 +54,34 @@ def request(header: str = "", **fields: Any) -> bytes:
     )
 
 
+class Served:
+    """A server and one connection to it."""
+
+    def __init__(self, *flags: str) -> None:
+        settings, environment = load(["--served-model-name", "mock", "--ttft-ms", "0", "--itl-ms", "0", *flags], {})
+        self.backend = build_backend(settings, environment, asyncio.get_running_loop())
+        app = build_app(self.backend)
+        config = uvicorn.Config(app.asgi, interface="asgi3", ws="none", lifespan="off", log_level="critical")
+        config.load()
+        self.state = ServerState()
+        self.protocol = protocol_of(app.taskless_paths)(config, self.state, {})
+        self.wire = Wire()
+        self.protocol.connection_made(self.wire)
+
+    async def feed(self, *pieces: bytes) -> Wire:
+        for piece in pieces:
+            self.protocol.data_received(piece)
+            for _ in range(20):
+                await settle()
+        return self.wire
+
+    @property
+    def states(self) -> list[str]:
+        return [entry.state for entry in self.backend.journal]
+
+
 async def answered(*requests: bytes) -> Wire:
-    settings, environment = load(
-        ["--served-model-name", "mock", "--ttft-ms", "0", "--itl-ms", "0", "--events-per-write", "1"], {}
-    )
-    backend = build_backend(settings, environment, asyncio.get_running_loop())
-    app = build_app(backend).asgi
-    config = uvicorn.Config(app, http=Protocol, interface="asgi3", ws="none", lifespan="off", log_level="critical")
-    config.load()
-    protocol, wire = Protocol(config, ServerState(), {}), Wire()
-    protocol.connection_made(wire)
-    protocol.data_received(b"".join(requests))
-    for _ in range(20):
-        await settle()
-    return wire
+    return await Served("--events-per-write", "1").feed(b"".join(requests))
 
 
 async def test_a_whole_answer_is_one_write() -> None:
@@ -99,3 +114,58 @@ async def test_every_write_of_a_stream_is_a_chunk() -> None:
         size, _, rest = chunk.partition(b"\r\n")
         assert rest[int(size, 16) :].removesuffix(b"0\r\n\r\n") == b"\r\n"
         assert rest[int(size, 16) - 2 : int(size, 16)] == b"\n\n"
+
+
+async def test_a_request_whose_body_is_here_needs_no_task() -> None:
+    served = Served("--itl-ms", "10000")
+    await served.feed(request(stream=True))
+    assert served.states == ["running"]
+    assert not served.state.tasks
+
+
+async def test_a_body_that_comes_late_is_waited_for() -> None:
+    served = Served()
+    wire = await served.feed(request()[:-5], request()[-5:])
+    assert json.loads(wire.writes[-1].partition(b"\r\n\r\n")[2])["usage"]["completion_tokens"] == 3
+    assert served.states == ["finished"]
+    assert not served.state.tasks
+
+
+@pytest.mark.parametrize("more", [(), (request(),)], ids=["alone", "with another behind it"])
+async def test_a_client_that_leaves_is_noticed_at_once(more: tuple[bytes, ...], caplog: Any) -> None:
+    served = Served("--itl-ms", "10000")
+    await served.feed(request(stream=True), *more)
+    served.protocol.connection_lost(None)
+    assert served.states[0] == "aborted_client"
+    assert served.backend.num_open_requests == 0
+    assert served.backend.driver.core.engine.num_running == 0
+    assert not caplog.records
+
+
+async def test_a_failure_that_ends_the_stream_at_once_leaves_nobody_waiting() -> None:
+    served = Served()
+    await served.feed(request(stream=True, logprobs=True, top_logprobs=21), request())
+    assert served.states == ["failed", "finished"]
+    assert not served.state.tasks
+
+
+async def test_what_waits_for_something_else_gets_a_task_for_the_rest() -> None:
+    ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    seen: list[str] = []
+
+    async def work() -> None:
+        await pause()
+        seen.append(await ready)
+        try:
+            await asyncio.sleep(100)
+        except asyncio.CancelledError:
+            seen.append("cancelled")
+
+    begun = work()
+    assert begun.send(None) is None
+    task = asyncio.create_task(rest(begun, begun.send(None)))
+    ready.set_result("told")
+    await settle()
+    task.cancel()
+    await task
+    assert seen == ["told", "cancelled"]

@@ -4,11 +4,13 @@ import asyncio
 import http
 import sys
 from collections.abc import Awaitable
+from functools import lru_cache
 from urllib.parse import quote
 
 from mockvllm.console import say
 from mockvllm.server.asgi import App, EditedStart, Message, Receive, Scope, Send
 
+quoted = lru_cache(maxsize=256)(quote)
 PHRASES = {status.value: f"{status.value} {status.phrase}" for status in http.HTTPStatus}
 
 
@@ -46,5 +48,5 @@ def access_line(scope: Scope, status: int) -> str:
     client = scope.get("client")
     peer = f"{client[0]}:{client[1]}" if client else ""
     query = scope["query_string"]
-    path = quote(scope["path"]) + (f"?{query.decode('ascii', 'replace')}" if query else "")
+    path = quoted(scope["path"]) + (f"?{query.decode('ascii', 'replace')}" if query else "")
     return f'INFO:     {peer} - "{scope["method"]} {path} HTTP/{scope["http_version"]}" {PHRASES.get(status, status)}\n'
