@@ -46,6 +46,7 @@ class KVCacheManager:
         self.enable_caching = config.enable_prefix_caching
         self.prefix_cache_stats = PrefixCacheStats()
         self.pool = pool or BlockPool(config.num_gpu_blocks, config.enable_prefix_caching, events)
+        self._num_usable_blocks = self.pool.num_usable_blocks or 1
         self._events = events
         self._hash_block = hash_block
         self._max_model_len = config.max_model_len
@@ -55,11 +56,11 @@ class KVCacheManager:
     @property
     def usage(self) -> float:
         """Share of the usable blocks that are held, 0 to 1; cached blocks that nobody holds count as free."""
-        return self.usages_with((self.pool.num_free_blocks,))[0]
+        return 1.0 - self.pool.num_free_blocks / self._num_usable_blocks
 
     def usages_with(self, num_free_blocks: Iterable[int]) -> list[float]:
         """The same if so many were free."""
-        usable = self.pool.num_usable_blocks or 1
+        usable = self._num_usable_blocks
         return [1.0 - free / usable for free in num_free_blocks]
 
     def num_blocks_for(self, num_tokens: int) -> int:

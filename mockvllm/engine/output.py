@@ -94,7 +94,9 @@ class SchedulerOutput(msgspec.Struct):
 
     def list_member(self, request: Request) -> None:
         """A member of the lockstep leaves it and is listed, in the order of admission."""
-        place = bisect(self.requests, request.seat, key=_seat)
+        place = len(self.requests)
+        if place and self.requests[-1].seat > request.seat:
+            place = bisect(self.requests, request.seat, key=_seat)
         self.requests.insert(place, request)
         self.num_scheduled_tokens.insert(place, 1)
         self.num_new_tokens.insert(place, 1)
