@@ -11,7 +11,7 @@ class Deadlines:
 
     def __init__(self) -> None:
         self._heap: list[Deadline] = []
-        self._again: list[Deadline] = []  # of those that are due with every pass; the heap is spared them
+        self._again: list[Deadline] = []  # of those that are due with every pass, earliest first; no work for the heap
 
     def set(self, request: Request, when: float) -> None:
         request.next_deadline = deadline = (when, request.arrival_number, request)
@@ -26,14 +26,14 @@ class Deadlines:
         request.next_deadline = None
 
     def earliest(self) -> float | None:
-        """The time of the first live deadline; any that has passed, if several have."""
-        for deadline in self._again:
-            if deadline[2].next_deadline is deadline:
-                return deadline[0]
+        """The time of the first live deadline."""
         heap = self._heap
-        while heap and heap[0][2].next_deadline is not heap[0]:
+        while heap and not is_live(heap[0]):
             heappop(heap)
-        return heap[0][0] if heap else None
+        again = next(filter(is_live, self._again), None)
+        if again is None or (heap and heap[0] < again):
+            return heap[0][0] if heap else None
+        return again[0]
 
     def take(self, now: float) -> Iterator[Request]:
         """Whoever is due, in order. Nobody is lost who is not asked for."""
@@ -49,7 +49,11 @@ class Deadlines:
                     deadline = heappop(heap)
                 else:
                     return
-                if deadline[2].next_deadline is deadline:
+                if is_live(deadline):
                     yield deadline[2]
         finally:
-            self._again += again
+            self._again[:0] = reversed(again)
+
+
+def is_live(deadline: Deadline) -> bool:
+    return deadline[2].next_deadline is deadline

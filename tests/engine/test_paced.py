@@ -1,7 +1,7 @@
 """Playbooks of `fixed`: requests in, (time, request, tokens) out."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from workloads import EOS, Said, Words, fixed, play_fixed, request
 
@@ -213,6 +213,11 @@ def test_everybody_says_all_and_leaves_nothing(
 
 
 @given(plan=arrivals, lateness=st.sampled_from([0.0, 0.013, 0.2]))
+@example(  # the last one gets its seat late, behind somebody who is due with every pass
+    [(0.0, 1, 12, None), (0.75, 1, 1, None), (0.25, 1, 1, None), (0.0, 1, 17, Pacing(0.0, 0.1, 0.0)),
+     (0.625, 1, 1, Pacing(0.1, 0.1, 0.0)), (0.0, 1, 1, None)],
+    0.2,
+)  # fmt: skip
 def test_with_room_for_all_nobody_is_ever_late(
     plan: list[tuple[float, int, int, Pacing | None]], lateness: float
 ) -> None:
