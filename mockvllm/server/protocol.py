@@ -58,15 +58,15 @@ class Protocol(HttpToolsProtocol):
         self.connection = Connection(self)
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        scope = cycle.scope
+        scope, self._served = cycle.scope, cycle
+        self.connection.has_no_task, self.connection.is_over = False, False
         if scope["method"] == "POST" and scope["path"] in self.taskless_paths:
             self.loop.call_soon(self._start, cycle, app)
         else:
             super()._start_asgi_task(cycle, app)
 
     def _start(self, cycle: RequestResponseCycle, app: Any) -> None:
-        connection, self._served = self.connection, cycle
-        connection.is_over = cycle.disconnected
+        connection = self.connection
         connection.has_no_task = not cycle.more_body
         if connection.has_no_task:
             self._run(cycle.run_asgi(app))
@@ -93,8 +93,8 @@ class Protocol(HttpToolsProtocol):
             self._run(coroutine)
 
     def on_response_complete(self) -> None:
-        super().on_response_complete()
         self._over()
+        super().on_response_complete()  # which may start the next request
 
     def on_message_begin(self) -> None:
         super().on_message_begin()

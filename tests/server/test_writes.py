@@ -44,14 +44,14 @@ class Wire(asyncio.Transport):
         pass
 
 
+def post(path: str, header: str = "", **fields: Any) -> bytes:
+    body = json.dumps({"model": "mock"} | fields).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: mock\r\nContent-Type: application/json\r\n{header}"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
 def request(header: str = "", **fields: Any) -> bytes:
-    body = json.dumps(chat(model="mock", max_tokens=3, **fields)).encode()
-    return b"POST %b HTTP/1.1\r\nHost: mock\r\nContent-Type: application/json\r\n%bContent-Length: %d\r\n\r\n%b" % (
-        CHAT.encode(),
-        header.encode(),
-        len(body),
-        body,
-    )
+    return post(CHAT, header, **chat(max_tokens=3, **fields))
 
 
 class Served:
@@ -140,6 +140,17 @@ async def test_a_client_that_leaves_is_noticed_at_once(more: tuple[bytes, ...], 
     assert served.backend.num_open_requests == 0
     assert served.backend.driver.core.engine.num_running == 0
     assert not caplog.records
+
+
+@pytest.mark.parametrize("pieces", [2, 1], ids=["one after the other", "pipelined"])
+async def test_requests_with_a_task_and_without_follow_each_other(pieces: int) -> None:
+    served = Served()
+    other = post("/v1/responses", input="hola", stream=True)  # a path whose requests may need a task
+    requests = [request(stream=True), other, request(), other]
+    wire = await served.feed(*(requests if pieces == 2 else [b"".join(requests)]))
+    assert served.states == ["finished"] * 4
+    assert not wire.closed
+    assert b"".join(wire.writes).count(b"event: response.completed") == 2
 
 
 async def test_a_failure_that_ends_the_stream_at_once_leaves_nobody_waiting() -> None:
