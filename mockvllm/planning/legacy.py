@@ -11,10 +11,16 @@ Values = dict[str, object]
 def _gpt2(config: HFConfig) -> Values:
     width = config.positive("n_embd", "hidden_size")
     return {
+        **_layers_and_heads(config),
         "hidden_size": width,
+        "intermediate_size": config.positive("n_inner", default=4 * width),
+    }
+
+
+def _layers_and_heads(config: HFConfig) -> Values:
+    return {
         "num_hidden_layers": config.positive("n_layer", "num_hidden_layers"),
         "num_attention_heads": config.positive("n_head", "num_attention_heads"),
-        "intermediate_size": config.positive("n_inner", default=4 * width),
     }
 
 
@@ -58,12 +64,7 @@ def _opt(config: HFConfig) -> Values:
 
 def _bloom(config: HFConfig) -> Values:
     width = config.positive("hidden_size", "n_embed")
-    return {
-        "hidden_size": width,
-        "num_hidden_layers": config.positive("n_layer", "num_hidden_layers"),
-        "num_attention_heads": config.positive("n_head", "num_attention_heads"),
-        "intermediate_size": 4 * width,
-    }
+    return {**_layers_and_heads(config), "hidden_size": width, "intermediate_size": 4 * width}
 
 
 def _mpt(config: HFConfig) -> Values:
