@@ -14,7 +14,7 @@ EXTENSION = "mockvllm.connection"
 class Connection:
     """What a route may know of, and do to, the connection under it."""
 
-    __slots__ = ("closed_by_peer", "has_no_task", "is_over", "on_writable", "protocol", "writable")
+    __slots__ = ("closed_by_peer", "has_no_task", "on_writable", "protocol", "writable")
 
     def __init__(self, protocol: "Protocol") -> None:
         self.protocol = protocol
@@ -22,12 +22,11 @@ class Connection:
         self.on_writable: Callable[[], None] | None = None
         self.writable = True  # False while the peer reads too slowly: the buffer is above its high-water mark
         self.has_no_task = False  # whoever serves the request
-        self.is_over = False
 
     async def over(self, receive: Receive) -> None:
         """Until the response is complete or the peer has left."""
         if self.has_no_task:
-            if not self.is_over:
+            if not self.protocol.is_over:
                 await pause()
         else:
             while (await receive())["type"] != "http.disconnect":
@@ -59,7 +58,7 @@ class Protocol(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         scope, self._served = cycle.scope, cycle
-        self.connection.has_no_task, self.connection.is_over = False, False
+        self.connection.has_no_task = False
         if scope["method"] == "POST" and scope["path"] in self.taskless_paths:
             self.loop.call_soon(self._start, cycle, app)
         else:
@@ -86,8 +85,12 @@ class Protocol(HttpToolsProtocol):
             task.add_done_callback(self.tasks.discard)
             self.tasks.add(task)
 
+    @property
+    def is_over(self) -> bool:
+        """Nothing more happens to the request that is served."""
+        return self._served is None or self._served.response_complete or self._served.disconnected
+
     def _over(self) -> None:
-        self.connection.is_over = True
         coroutine, self._paused = self._paused, None
         if coroutine is not None:
             self._run(coroutine)
